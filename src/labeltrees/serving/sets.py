@@ -111,8 +111,9 @@ class StoredSets:
         self._known.pop(name, None)
 
     def names(self) -> list[str]:
-        """Return the names of all sets."""
-        return sorted(file.name.removesuffix(_ENDING) for file in self._require().glob(f"[!.]*{_ENDING}"))
+        """Return the names of all sets; a server without a folder has none."""
+        files = [] if self._folder is None else self._folder.glob(f"[!.]*{_ENDING}")
+        return sorted(file.name.removesuffix(_ENDING) for file in files)
 
     def facts(self, name: str, models: list[ServedModel]) -> SetFacts:
         """Describe a set."""

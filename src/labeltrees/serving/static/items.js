@@ -32,8 +32,15 @@ function itemField(column, canPick, {find, changed}) {
     options.replaceChildren();
     changed();
   };
-  input.addEventListener("keydown", event => {
-    if (event.key === "Enter" && input.value.trim()) add(input.value);
+  // Enter takes what is typed if it is a name, else the first suggestion.
+  input.addEventListener("keydown", async event => {
+    const typed = input.value.trim();
+    if (event.key !== "Enter" || !typed) return;
+    if (typed.includes(",")) { add(typed); return; }
+    const names = await find(typed).catch(() => []);
+    if (input.value.trim() !== typed) return;
+    const exact = names.find(name => name.toLowerCase() === typed.toLowerCase());
+    add(exact || names[0] || typed);
   });
   let last = 0;
   input.addEventListener("input", async event => {

@@ -65,11 +65,36 @@ function chooseModel(name) {
   element("beam").max = BEAMS.length - 1;
   const fitted = BEAMS.findIndex(beam => beam !== null && beam >= (model.beam || Infinity));
   element("beam").value = fitted < 0 ? BEAMS.length - 1 : fitted;
+  element("beam").dataset.moved = "";  // until it is moved, the model's own search is used
   element("agreement-field").hidden = !model.has_agreement;
   element("agreement").max = AGREEMENTS.length - 1;
   element("agreement").value = 0;
   showMeasured();
+  showRules();
   ask();
+}
+
+// Switches for rules: the items of the question, and the sets that are stored on the server.
+async function showRules() {
+  const sets = (await call("/v1/sets").catch(() => ({sets: []}))).sets;
+  const fill = (id, kind, none) => {
+    const names = sets.filter(one => one.kind === kind).map(one => one.name);
+    const before = element(id).value;
+    element(id).replaceChildren(new Option(none, ""), ...names.map(name => new Option(name, `@${name}`)));
+    if (names.includes(before.slice(1))) element(id).value = before;
+    element(`${id}-field`).hidden = names.length === 0;
+    return names.length > 0;
+  };
+  const has = [fill("candidates", "labels", "all labels"), fill("limits", "groups", "none"), model.has_items];
+  element("seen-field").hidden = !model.has_items;
+  element("rules").hidden = !has.some(Boolean);
+}
+
+function rules() {
+  const chosen = {};
+  if (model.has_items && element("exclude-seen").checked) chosen.exclude_seen = true;
+  for (const id of ["candidates", "limits"]) if (element(id).value) chosen[id] = element(id).value;
+  return chosen;
 }
 
 function makeColumns() {
@@ -108,11 +133,13 @@ function options() {
   element("k-value").textContent = k;
   element("agreement-value").textContent = agreement === null ? "off" : agreement === 1 ? "1 (exact)" : agreement;
   element("beam").disabled = agreement !== null;
-  element("beam-value").textContent = agreement !== null ? "not used" : beam === null ? "no limit (exact)" : beam;
+  const given = rules(), isOwn = !element("beam").dataset.moved;
+  const own = Object.keys(given).length ? "exact, because of rules" : model.beam === null ? "as fitted: exact" : `as fitted: ${model.beam}`;
+  element("beam-value").textContent = agreement !== null ? "not used" : isOwn ? own : beam === null ? "no limit (exact)" : beam;
   element("tradeoff-value").textContent = model.tradeoff === null ? "" : model.tradeoff;
-  const chosen = {k, path: true, probabilities: model.has_probabilities};
+  const chosen = {k, path: !given.exclude_seen, probabilities: model.has_probabilities, ...given};
   if (agreement !== null) chosen.agreement = agreement;
-  else if (model.has_beam) chosen.beam = beam;
+  else if (model.has_beam && !isOwn) chosen.beam = beam;
   return chosen;
 }
 
@@ -137,6 +164,12 @@ function showAnswer(answer) {
   element("answers").replaceChildren(...answer.labels.map((label, place) => answerLine(answer, shown[place], label, place)));
   element("summary").textContent = shown.length === 0 ? "No label was found." :
     `${shown.length} labels in ${answer.microseconds.toLocaleString("en")} microseconds. Best: ${shown[0]}.`;
+  const unknown = answer.unknown || [];
+  element("unknown").hidden = unknown.length === 0;
+  element("unknown").textContent = `The model does not know ${unknown.join(", ")}.`;
+  for (const button of document.querySelectorAll(".picked button")) {
+    button.classList.toggle("unknown", unknown.includes(button.textContent));
+  }
   showSearch(answer, shown);
 }
 
@@ -164,7 +197,7 @@ function showSearch(answer, shown) {
   const paths = answer.path || [];
   const opened = paths.reduce((sum, path) => sum + path.n_opened, 0);
   const all = paths.reduce((sum, path) => sum + path.n_nodes, 0);
-  element("tree-summary").textContent = `${opened.toLocaleString("en")} of ${all.toLocaleString("en")} nodes were opened ` +
+  element("tree-summary").textContent = all === 0 ? "The search is not shown for this rule." : `${opened.toLocaleString("en")} of ${all.toLocaleString("en")} nodes were opened ` +
     `(${(100 * opened / all).toPrecision(2)} %); ${(all - opened).toLocaleString("en")} were left unopened. ` +
     "Numbers: order of opening. Below a node: its score, and how many of its children were opened.";
   const trees = element("trees");
@@ -201,14 +234,18 @@ element("question").addEventListener("input", event => {
   if (event.target.id === "model") chooseModel(event.target.value);
   else if (event.target.id === "tradeoff") moveTo(group[event.target.value].name);
   else if (event.target.id === "key") start();
-  else ask();
+  else {
+    if (event.target.id === "beam") event.target.dataset.moved = "yes";
+    ask();
+  }
 });
 
 // Moves along the tradeoff and keeps the other sliders where they are.
 function moveTo(name) {
-  const kept = ["beam", "agreement"].map(id => [id, element(id).value]);
+  const kept = ["beam", "agreement"].map(id => [id, element(id).value]), moved = element("beam").dataset.moved;
   chooseModel(name);
   for (const [id, value] of kept) element(id).value = value;
+  element("beam").dataset.moved = moved;
   ask();
 }
 
