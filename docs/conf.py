@@ -39,6 +39,7 @@ NAVIGATION: dict[str, list[str]] = {
         "docs/installation",
         "docs/concepts",
         "docs/choosing",
+        "docs/ten-minutes",
         "docs/texts",
         "docs/text-model",
         "docs/logs",

@@ -184,8 +184,10 @@ def settings_from(cls: type[Settings], arguments: Mapping[str, Any]) -> Settings
     return cls(**{item.name: arguments[item.name] for item in fields(cls) if item.name in arguments})
 
 
-def check_names(function: str, given: Iterable[str], allowed: Sequence[str]) -> None:
+def check_names(function: str, given: Iterable[str], allowed: Sequence[str], others: Sequence[str] = ()) -> None:
     """Raise `GoneError`, a `TypeError` too, for a keyword argument that a function does not have.
+
+    `others` are arguments with a name of their own in its signature, for the hint.
 
     Examples
     --------
@@ -195,7 +197,7 @@ def check_names(function: str, given: Iterable[str], allowed: Sequence[str]) -> 
     """
     for name in given:
         if name not in allowed:
-            near = difflib.get_close_matches(name, allowed, n=2)
+            near = difflib.get_close_matches(name, [*allowed, *others], n=2)
             hint = f"did you mean {' or '.join(near)}?" if near else f"it has {', '.join(allowed)}"
             message = f"{function} has no option {name!r}; {hint}"
             raise GoneError(message)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import importlib
 import re
 import shlex
+import socket
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -41,6 +44,18 @@ def test_the_python_blocks_of_a_page_run(
     for block in blocks_of(page):
         if block.language == "python":
             run_python(block, page, names)
+
+
+def test_the_commands_of_the_worked_page_run(tmp_path: Path) -> None:
+    pytest.importorskip("granian", reason="the extra labeltrees[serve] is not installed")
+    with socket.socket() as place:
+        if place.connect_ex(("127.0.0.1", 8000)) == 0:
+            pytest.skip("port 8000 is in use")
+    command = [sys.executable, "-m", "tests.docs.pages", "docs/ten-minutes.md"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.count("labeltrees") >= 9
+    assert done.stdout.count("curl") >= 3
 
 
 def commands_of(page: str) -> list[str]:

@@ -1,5 +1,7 @@
 """What a new user does on the first day: two files, tables, one label per point, probabilities and thresholds."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -8,6 +10,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 
 import labeltrees as lt
+from labeltrees.cli.main import main
 
 WORDS = {"ant": "animal", "bee": "animal", "oak": "plant", "fir": "plant", "red": "colour", "blue": "colour"}
 
@@ -284,6 +287,42 @@ def test_a_text_without_known_words_gets_shares_of_the_labels(calibrated):
     none, _ = calibrated.predict_topk(["zzz"], 2, threshold=0.95)
     assert none.tolist() == [[None, None]]
     assert calibrated.predictor(2, names=True)("zzz", threshold=0.95)[0] == []
+
+
+@pytest.mark.parametrize("family", ["linear", "text"])
+def test_fit_calibrates_and_predict_uses_the_stored_threshold(family, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    texts, labels = make_texts(400)
+    for row in range(0, 400, 4):
+        labels[row] = ["other"]
+    write_csv("train.csv", texts, labels)
+    write_csv("new.csv", *make_texts(100, seed=9))
+    columns = ["--text", "title", "--labels", "tags"]
+
+    def run(*command):
+        monkeypatch.setattr("sys.argv", ["labeltrees", *map(str, command)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert not ended.value.code, capsys.readouterr().err
+        return capsys.readouterr().out
+
+    options = ["--model", "text", "--set", "dim=8", "--jobs", 1] if family == "text" else []
+    shown = run("fit", "train.csv", "-o", "m", *columns, *options, "--calibrate", 0.25)
+    assert "best F1" in shown
+    model = lt.load("m")
+    assert model.n_points_ == 300
+    assert model.calibration_ is not None
+    record = json.loads(run("calibrate", "m", "train.csv", *columns, "--threshold", "best-f1", "--json"))
+    best = record["probabilities"]["thresholds"][0]
+    assert (best["name"], lt.load("m").threshold) == ("best F1", best["threshold"])
+    asked = make_texts(30, seed=10)[0]
+    expected = lt.load("m").predict_topk(asked, 5, threshold=best["threshold"])[0]
+    (tmp_path / "asked.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in [*asked, "zzz"]))
+    lines = [json.loads(line) for line in run("predict", "m", "asked.jsonl", "--format", "jsonl").splitlines()]
+    assert [line["labels"] for line in lines[:-1]] == [[own for own in row if own is not None] for row in expected]
+    assert [line.get("no_features", False) for line in lines] == [False] * 30 + [True]
+    everything = run("predict", "m", "asked.jsonl", "--format", "jsonl", "--threshold", 0)
+    assert all(len(json.loads(line)["labels"]) >= 3 for line in everything.splitlines())
 
 
 # ---- scikit-learn ----------------------------------------------------------------------------------------------------

@@ -157,8 +157,8 @@ def _write_answers(
         watch("Predicting", points.n_points or 0, watched, unit="points") as advance,
     ):
         for X in points.blocks:
-            result = model.searcher_.topk(X, request, n_jobs=n_jobs)
-            stream.write(lines.encode(result.labels, result.scores))
+            result = model.searcher_.topk(X, request, n_jobs=n_jobs, stats=lines.is_json)
+            stream.write(lines.encode(result.labels, result.scores, result.stats and result.stats.no_features))
             stream.flush()
             n_done += X.shape[0]
             if advance is not None:
@@ -217,25 +217,31 @@ class AnswerLines:
     def __init__(
         self, names: Any, form: str, titles: Callable[[int], str | None] | None = None, *, terminal: bool = False
     ) -> None:
-        self._names, self._is_json, self._titles = names, form == "jsonl", titles
+        self._names, self.is_json, self._titles = names, form == "jsonl", titles
         self._shown = _SHOWN[form] if terminal else {}
 
-    def encode(self, labels: Int64s, scores: Float32s) -> bytes:
-        """Return the lines for labels (n, k), best first and padded with -1, and their scores (n, k)."""
+    def encode(self, labels: Int64s, scores: Float32s, no_features: Any = None) -> bytes:
+        """Return the lines for labels (n, k), best first and padded with -1, and their scores (n, k).
+
+        JSON says which points have `no_features` that the model knows (n,).
+        """
         # One format string for all lines takes half the time of formatting line by line.
         k = labels.shape[1]
         found = labels >= 0
         counts = found.sum(axis=1).tolist()
-        line = self._json_line if self._is_json else self._tsv_line
+        line = self._json_line if self.is_json else self._tsv_line
         formats = [line(count) for count in range(k + 1)]
         columns = [self._texts(labels), *([] if self._titles is None else [self._title_texts(labels)]), scores]
         values = np.empty((len(labels), len(columns) * k), dtype=object)
         keep = np.empty(values.shape, dtype=bool)
         for number, column in enumerate(columns):
             # The parts of a line are next to each other in JSON, and take turns in TSV.
-            at = slice(number * k, (number + 1) * k) if self._is_json else slice(number, None, len(columns))
+            at = slice(number * k, (number + 1) * k) if self.is_json else slice(number, None, len(columns))
             values[:, at], keep[:, at] = column, found
-        return ("".join([formats[count] for count in counts]) % tuple(values[keep].tolist())).encode("utf-8")
+        shapes = [formats[count] for count in counts]
+        for row in [] if no_features is None else np.flatnonzero(no_features).tolist():
+            shapes[row] = shapes[row].replace("}\n", ', "no_features": true}\n')
+        return ("".join(shapes) % tuple(values[keep].tolist())).encode("utf-8")
 
     def _tsv_line(self, count: int) -> str:
         answer = "%s\t%.6g" if self._titles is None else "%s\t%s\t%.6g"
@@ -261,11 +267,11 @@ class AnswerLines:
         titles = [self._titles(label) if label >= 0 else None for label in distinct.tolist()]
         written = np.empty(len(distinct), dtype=object)
         writer = self._writer()
-        written[:] = [writer(title if self._is_json else title or "") for title in titles]
+        written[:] = [writer(title if self.is_json else title or "") for title in titles]
         return written[place.reshape(labels.shape)]
 
     def _writer(self) -> Callable[[Any], str]:
-        form = _as_json if self._is_json else _as_tsv
+        form = _as_json if self.is_json else _as_tsv
         return (lambda name: form(name).translate(self._shown)) if self._shown else form
 
 

@@ -16,7 +16,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 from scipy import sparse
 
-from labeltrees._names import did_you_mean, nfc, similar_names
+from labeltrees._names import nfc, similar_names
 from labeltrees.data.encoders import ItemEncoder, TextEncoder, UnionEncoder
 from labeltrees.errors import InputError
 from labeltrees.models.common.explanation import LabelExplanation
@@ -130,8 +130,7 @@ class ServedModel:
     def _with_known_labels(self, options: Options) -> tuple[Options, dict[str, list[str]] | None]:
         """Return the options without labels of unknown names, and these with similar names.
 
-        A list of a shop has items that the model does not know yet, so they are reported and left out; but candidates
-        of which none is known are refused.
+        They are reported and not refused: a list of a shop has items that the model does not know yet.
         """
         unknown: dict[str, list[str]] = {}
         for name in ("candidates", "exclude", "label_weight"):
@@ -145,10 +144,7 @@ class ServedModel:
             left: Any = [label for label in given if not isinstance(label, str) or nfc(label) in self._position]
             if isinstance(given, dict):
                 left = {label: given[label] for label in left}
-            if name == "candidates" and not left:
-                message = f"candidates: the model {self.name} knows none of them, such as {others[0][:80]!r}"
-                raise RequestError(400, message + did_you_mean(others[0], self._names))
-            options = replace(options, **{name: left or None})
+            options = replace(options, **{name: left if name == "candidates" else left or None})
         return options, unknown or None
 
     def _search(

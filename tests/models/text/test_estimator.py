@@ -39,7 +39,7 @@ def model(problem):
 
 
 def answers(model, texts):
-    labels, scores = model.predict_topk(texts, 3)
+    labels, scores = model.predict_topk(texts, 3, raw_scores=True)
     return labels.tolist(), scores.tobytes()
 
 

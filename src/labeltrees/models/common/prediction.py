@@ -211,7 +211,7 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin):
             What each search did: chunks (nodes opened), classifiers, depth, microseconds, partial,
             no_features.
         """
-        check_names("predict_topk", options, TOPK_OPTIONS)
+        check_names("predict_topk", options, TOPK_OPTIONS, _OWN)
         n_jobs = options.pop("n_jobs", None)
         points = self.check_queries(X, n_jobs)
         names = self._label_names

@@ -12,6 +12,7 @@ from sklearn.utils.validation import _check_n_features, validate_data
 
 from labeltrees._matrices import read_only, sparse_features
 from labeltrees._validation import check_n_jobs, refuse
+from labeltrees.data.columns import is_table, refuse_table
 from labeltrees.data.encoders import Encoder, ItemEncoder, TextEncoder, UnionEncoder, as_texts, kind_of_contexts
 from labeltrees.data.tfidf import PRESETS, TfidfVectorizer, are_tokens, preset_vectorizer
 from labeltrees.errors import InputError, InputTypeError, Parameter
@@ -47,6 +48,8 @@ def check_points(estimator: Any, X: Any, *, fitting: bool, n_jobs: int | None = 
     except InputError:
         raise
     except (ValueError, OverflowError) as error:
+        if is_table(X) and "could not convert" in str(error):
+            refuse_table("X", X)
         raise InputError(str(error)) from None
     except TypeError as error:
         raise InputTypeError(str(error)) from None
@@ -105,6 +108,12 @@ def fit_vectorizer(vectorizer: TfidfVectorizer | str | None, X: Any, n_jobs: int
     if texts is None and vectorizer is not None and isinstance(X, list | tuple) and are_tokens(X):
         texts = X
     if texts is None:
+        if not sp.issparse(X) and kind_of_contexts(X) == "items":
+            message = (
+                "X must be texts or a matrix, got lists of texts: is it Y, fit(texts, labels)? Lists of items need a "
+                "Dataset with an ItemEncoder, and lists of tokens a vectorizer"
+            )
+            raise InputError(message)
         if vectorizer is not None:
             refuse("X", "texts if a vectorizer is given", type(X).__name__)
         return None, X

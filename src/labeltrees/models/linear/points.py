@@ -12,7 +12,7 @@ import numpy as np
 from labeltrees._matrices import CheckedX, CheckedY, Float32s, Int64s
 from labeltrees._names import check_texts
 from labeltrees._validation import refuse
-from labeltrees.data.dataset import check_groups
+from labeltrees.data.dataset import Dataset, check_groups
 from labeltrees.data.encoders import Encoder, TextEncoder
 from labeltrees.data.label_sets import check_unicode, read_training_labels
 from labeltrees.data.parts.parts_dataset import PartsDataset
@@ -113,9 +113,13 @@ def read_points(
     Sets `n_features_in_` and `feature_names_in_` of the model.
     """
     started = time.perf_counter()
+    # A vectorizer of the model makes the features, also of texts that have features of another one.
+    own_texts = X.texts if isinstance(X, Dataset) and model.vectorizer is not None else None
     X, Y, sample_weight, label_names, feature_names, encoder, label_texts, times, groups = arguments_of(
         X, Y, sample_weight, label_texts, times, groups
     )
+    if own_texts is not None:
+        X, encoder, feature_names = own_texts, None, None
     if encoder is not None:
         X = encode(encoder, X, model.n_jobs)
     vectorizer, X = fit_vectorizer(model.vectorizer, X, model.n_jobs)
