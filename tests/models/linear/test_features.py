@@ -150,7 +150,7 @@ WRONG = {
     "dense no column": (np.ones((3, 0)), r"0 feature\(s\)"),
     "dense vector": (np.ones(3), "2D array"),
     "dense cube": (np.ones((2, 2, 2)), "dim 3"),
-    "text": ([["a", "b"]], "could not convert string to float|numeric"),
+    "text": ([["a", "b"]], "could not convert string to float|numeric|got lists of texts"),
     "ragged": ([[1.0], [1.0, 2.0]], "inhomogeneous"),
     "nothing": (None, "array"),
 }
