@@ -6,11 +6,12 @@ Nothing here imports a table library, except that polars reads an Arrow stream w
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from labeltrees._extras import import_extra
+from labeltrees._validation import refuse
 from labeltrees.errors import InputError
 
 SEPARATORS = (";", "|")  # of labels in one cell; a comma is the default of files
@@ -137,3 +138,9 @@ def label_cells(cells: Sequence[Any]) -> list[Any]:
         else:
             found.append(None if is_missing(cell) else list(column_list(cell)))
     return found
+
+
+def refuse_table(name: str, table: Any) -> NoReturn:
+    """Refuse a table of texts where one column is needed."""
+    first = (table_columns(as_table(table)) or ["title"])[0]
+    refuse(name, f"one column of texts, such as table[{first!r}], or a matrix of numbers", "a table with texts")
