@@ -98,6 +98,20 @@ def claims_table(findings: list[Finding]) -> str:
     return "\n".join(lines)
 
 
+def verdict_table(findings: list[Finding]) -> str:
+    """Return one row per claim: the datasets by verdict, each with its first estimate."""
+    lines = ["| claim | the paper | holds | fails | undecided |", "|" + " --- |" * 5]
+    for claim, (words, number) in CLAIMS.items():
+        cells = [
+            ", ".join(
+                _with_value(finding) for finding in findings if (finding.claim, finding.verdict) == (claim, verdict)
+            )
+            for verdict in ("holds", "fails", "undecided")
+        ]
+        lines.append(f"| {words} | {number} | {' | '.join(cell or '-' for cell in cells)} |")
+    return "\n".join(lines)
+
+
 def _cell(finding: Finding) -> str:
     parts = [describe(name, estimate) for name, estimate in finding.estimates.items()]
     return "; ".join([*parts, finding.note] if finding.note else parts)
@@ -124,7 +138,6 @@ class FigureText(NamedTuple):
     title: str
     paper: str
     drawn: str
-    claims: dict[str, str]  # claim: what holds or fails, as the start of a sentence
 
 
 FIGURES = {
@@ -132,74 +145,49 @@ FIGURES = {
         "Label frequency imbalance",
         "on Wiki-500K, the most frequent 1 % of the labels provide at least one label for 50 % of the points.",
         "one curve per dataset; thick bars are 95 % intervals at 1 % of the labels.",
-        {"imbalance": "That 1 % of the labels serve half of the points"},
     ),
     2: FigureText(
         "New operating points",
         "on Wiki-500K, tradeoffs between Parabel and Fano's code reduce the depth by 28 % at the same P@1.",
         "the same curve on one dataset; bars are 95 % intervals of the difference from tradeoff 0.",
-        {"depth": "That depth falls at the same P@1"},
     ),
     3: FigureText(
         "Parabel with our trees",
         "four curves that are close in P@1; in P@3 the greedy covers (orange, red) are much lower than the marginal "
         "ones (blue, green), red lies on orange, and the direct path is lower than the weighted one.",
         "the same four curves in the paper's colours; bars are 95 % intervals of the difference from tradeoff 0.",
-        {
-            "greedy cover": "That the greedy cover is worse at equal depth",
-            "direct path": "That the direct path is worse at equal depth",
-            "coincide": "That direct and weighted path coincide with the greedy cover",
-        },
     ),
     4: FigureText(
         "fastText with our trees",
         "on Wiki-500K, a tree between similarity and frequency has 40.6 % more P@1 than Huffman's at 6.5 % more depth.",
         "our trees and Huffman's tree; bars are 95 % intervals of the difference from Huffman's tree.",
-        {"fastText": "That a tree of ours raises P@1"},
     ),
     5: FigureText(
         "Logs",
         "on five logs of a shop, depth@1 falls by 10 to 20 % at the same P@1, and depth@3 by less at the same P@3.",
         "the log of an online shop with pairs of low engagement removed, all points alike and weighted by context "
         "frequency (training and metrics).",
-        {
-            "logs, depth@1": "That depth@1 falls at the same P@1",
-            "logs, depth@3": "That depth@3 falls at the same P@3",
-        },
     ),
     6: FigureText(
         "Imbalance for one, three and all labels",
         "on AmazonCat-13K far more labels are needed to serve three labels or all labels of a point than one.",
         "the same three curves for every dataset. In the second panel a point with fewer than three labels counts as "
         "served when all of its labels are covered.",
-        {},
     ),
 }
 
 
-def figure_texts(findings: list[Finding], available: list[int]) -> str:
+def figure_texts(available: list[int]) -> str:
     """Return all figures with their texts, in Markdown; those that are not available only have the paper's text."""
     parts = []
     for number, text in FIGURES.items():
-        ours = [f"Ours: {text.drawn}", *(_sentence(words, claim, findings) for claim, words in text.claims.items())]
         picture = f"![Figure {number}: {text.title}](pictures/paper-figure-{number}.svg)"
         parts.append(f"### Figure {number}. {text.title}")
         if number in available:
-            parts += [picture, f"The paper: {text.paper}", " ".join(ours)]
+            parts += [picture, f"The paper: {text.paper} Ours: {text.drawn}"]
         else:
             parts += [f"The paper: {text.paper}", "Ours: its models have not been trained yet."]
     return "\n\n".join(parts)
-
-
-def _sentence(words: str, claim: str, findings: list[Finding]) -> str:
-    """Return one sentence: where the claim holds, fails and is undecided."""
-    rows = [finding for finding in findings if finding.claim == claim]
-    parts = []
-    for verdict, verb in (("holds", "holds on"), ("fails", "fails on"), ("undecided", "is undecided on")):
-        names = [_with_value(finding) for finding in rows if finding.verdict == verdict]
-        if names:
-            parts.append(f"{verb} {', '.join(names)}")
-    return f"{words} {'; it '.join(parts) if parts else 'has not been run yet'}."
 
 
 def _with_value(finding: Finding) -> str:
@@ -353,6 +341,7 @@ def publish(folder: Path, page: Path, pictures: Path) -> None:
     results = read_results(folder)
     findings = judge(results)
     (folder / "claims.json").write_text(json.dumps([found.to_json() for found in findings], indent=1) + "\n")
+    (folder / "claims.md").write_text(f"# All verdicts\n\n{RULES}\n\n{claims_table(findings)}\n")
     (folder / "curves.md").write_text(curve_tables(results.curves, results.runs, results.text, results.scale))
     page.write_text(with_section(page.read_text(encoding="utf-8"), section(results, findings)), encoding="utf-8")
     pictures.mkdir(parents=True, exist_ok=True)
@@ -376,7 +365,7 @@ def unfinished(curves: dict[str, Collected]) -> list[str]:
 def section(results: Results, findings: list[Finding]) -> str:
     """Return the generated part of the page: the table, how to read it, and the figures."""
     old = outdated(results.curves)
-    parts = [claims_table(findings)]
+    parts = [verdict_table(findings)]
     if old:
         parts.append(f"**Made before the trees or the search last changed:** {', '.join(old)}. Run the command again.")
     missing = unfinished(results.curves)
@@ -385,10 +374,9 @@ def section(results: Results, findings: list[Finding]) -> str:
         parts.append(
             f"**Not run here, or with fewer than {MIN_SEEDS} seeds:** {names}. "
             "`python -m benchmarks.paper --sets NAME` runs them. "
-            "`python -m benchmarks.scale.shapes` measures time, memory, precision and depth on the synthetic shapes; "
-            "its results are at the end of this page."
+            "`python -m benchmarks.scale.shapes` measures time, memory, precision and depth on the synthetic shapes."
         )
-    return "\n\n".join([*parts, RULES, "## The figures", figure_texts(findings, available(results))])
+    return "\n\n".join([*parts, "## The figures", figure_texts(available(results))])
 
 
 def with_section(text: str, generated: str) -> str:
