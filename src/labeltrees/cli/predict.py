@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import textwrap
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import IO, Any
@@ -16,8 +17,8 @@ from labeltrees._progress import showing, watch
 from labeltrees.cli.command import SEARCH_GROUPS, Command
 from labeltrees.cli.data_files import data_files
 from labeltrees.cli.data_options import data_options, titles_of, vocabulary_options
-from labeltrees.cli.options import jobs_option, model_argument
-from labeltrees.cli.output import check_parent_folder, no_formula
+from labeltrees.cli.options import jobs_option, model_argument, refuse_option
+from labeltrees.cli.output import check_parent_folder, no_formula, printable
 from labeltrees.cli.queries import find_contexts, open_queries
 from labeltrees.cli.saved_models import check_n_features, load_model
 from labeltrees.cli.search_options import (
@@ -69,6 +70,7 @@ Examples:
     show_default=True,
     help="tsv: label, score, label, score, ...; jsonl: one object per line with labels and scores.",
 )
+@click.option("--explain", is_flag=True, help="Also print which words, items or features speak for each label.")
 @click.option("--with-texts", is_flag=True, help="Also print what people call each label, before its score.")
 @vocabulary_options(help="Texts for --with-texts: two columns, or SKOS. [default: those that the model keeps]")
 @score_options("Leave out labels whose probability (score, if not calibrated) is below T. [default: the model's own]")
@@ -84,6 +86,7 @@ def predict(
     questions: tuple[str, ...],
     k: int,
     form: str,
+    explain: bool,
     with_texts: bool,
     vocabulary: str | None,
     language: str | None,
@@ -123,6 +126,8 @@ def predict(
         raise InputError(message)
     lines = AnswerLines(model.label_names_, form, titles, terminal=output is None and sys.stdout.isatty())
     with _output(output) as stream:
+        if rules.exclude_seen and explain:
+            refuse_option("--explain", "--exclude-seen", "ask without it, or exclude the items with --exclude FILE")
         if rules.exclude_seen:
             contexts = find_contexts(data, questions, reading, model)
             if contexts is None:
@@ -137,7 +142,10 @@ def predict(
         with open_queries(data, questions, reading, model, n_jobs) as points:
             if points.n_features is not None:
                 check_n_features(str(data), points.n_features, model)
-            _write_answers(points, model, request, lines, stream, n_jobs, show_progress)
+            if explain:
+                _write_explained(points, model, request, lines, stream, form)
+            else:
+                _write_answers(points, model, request, lines, stream, n_jobs, show_progress)
 
 
 def _write_answers(
@@ -163,6 +171,24 @@ def _write_answers(
             n_done += X.shape[0]
             if advance is not None:
                 advance(n_done)
+
+
+def _write_explained(
+    points: PointBlocks, model: Model, request: SearchRequest, lines: AnswerLines, stream: IO[bytes], form: str
+) -> None:
+    for X in points.blocks:
+        result = model.searcher_.topk(X, request)
+        for row in range(X.shape[0]):
+            line = lines.encode(result.labels[row : row + 1], result.scores[row : row + 1])
+            labels = [label for label in result.labels[row].tolist() if label >= 0]
+            why = model.explain(X.items[row] if model.READS_TEXTS else X[[row]], labels)
+            if form == "jsonl":
+                record = json.loads(line) | {"explanation": why.to_dict()["labels"]}
+                stream.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
+            else:
+                shown = "\n".join(printable(text) for text in str(why).splitlines() if text)
+                stream.write(line + textwrap.indent(shown, "  ").encode() + b"\n")
+            stream.flush()
 
 
 class _Answer:
