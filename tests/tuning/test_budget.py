@@ -15,11 +15,11 @@ class Clock:
 
 def test_trials_are_allowed_while_they_and_the_final_training_fit():
     clock = Clock()
-    budget = TimeBudget(30.0, n_final=1000, clock=clock, costs={"slow": 2.0, "slower": 2.1})
+    budget = TimeBudget(30.0, n_final=1000, clock=clock, costs={"slow": 1.9, "slower": 2.0})
     assert budget.allows("as given", 1000)  # nothing is known yet
     budget.record("as given", 1000, 5.0)
     clock.now += 9
-    assert budget.allows("as given", 1000)  # 5 s for the trial, 5 % more than that for the final training
+    assert budget.allows("as given", 1000)  # 5 s for the trial, 15 % more than that for the final training
     assert budget.allows("slow", 1000)
     assert not budget.allows("slower", 1000)
     clock.now += 11

@@ -110,9 +110,8 @@ _NAMES = tuple(item.name for item in settings_of(TfidfVectorizer) if item.name n
 features_option = click.option(
     "--features",
     type=click.Choice(list(PRESETS)),
-    default="words",
-    show_default=True,
-    help="Kinds of terms: words, pairs of words, and pieces of 3 or 4 characters within words.",
+    help="Kinds of terms: words, pairs of words, and pieces of 4 characters (or chars: of 3 and 4) within words. "
+    "[default: words+pieces for texts of up to 100 characters, else words]",
 )
 
 
@@ -120,14 +119,14 @@ def vectorizer_options(command: Any) -> Any:
     """Add --features and the settings of the vectorizer; the command gets a vectorizer, or None, as `vectorizer`."""
 
     @functools.wraps(command)
-    def packed(*arguments: Any, features: str, **given: Any) -> Any:
+    def packed(*arguments: Any, features: str | None, **given: Any) -> Any:
         changed = {name: given.pop(name) for name in _NAMES if name in given}
         if changed.get("hashing") is not None:
             changed = {"min_df": 1, **changed}
         for name in ("analyzer", "ngram_range"):
-            if name in changed and features != "words":
+            if name in changed and features not in (None, "words"):
                 refuse_option(option_of(name), "--features", "it already says which terms to use")
-        vectorizer = preset_vectorizer(features).set_params(**changed) if changed or features != "words" else None
+        vectorizer = preset_vectorizer(features or "words").set_params(**changed) if changed or features else None
         return command(*arguments, vectorizer=vectorizer, **given)
 
     defaults = preset_vectorizer().get_params()

@@ -81,7 +81,7 @@ def _write_texts(client: Any, bag: Any, target: Path) -> None:
                 yield text
 
     try:
-        vectorizer = default_vectorizer().fit(texts())
+        vectorizer = default_vectorizer(texts()).fit(texts())
     except ValueError as error:
         message = f"no features can be made from the texts of the bag: {error}"
         raise InputError(message) from None

@@ -406,7 +406,7 @@ def _table_dataset(data: str, table: TextTable, part: str, options: DataOptions,
     labels = table.labels if train is table else _known_labels(data, table, set(names))
     if not features:
         return text_dataset(table.texts, labels, None, names, X=no_features(table.texts), sample_weight=table.weights)
-    vectorizer = default_vectorizer().fit(train.texts)
+    vectorizer = default_vectorizer(train.texts).fit(train.texts)
     return text_dataset(table.texts, labels, vectorizer, names, sample_weight=table.weights)
 
 

@@ -33,7 +33,7 @@ from labeltrees.data.text_formats import (
     read_documents,
     split_labels,
 )
-from labeltrees.data.tfidf import TfidfVectorizer, preset_vectorizer
+from labeltrees.data.tfidf import TfidfVectorizer, preset_vectorizer, usual_features
 from labeltrees.errors import InputError
 
 BLOCK_SIZE = 8192
@@ -41,9 +41,12 @@ _FIRST_RECORDS = 1000  # that the choice of a separator looks at
 _logger = logging.getLogger("labeltrees")
 
 
-def default_vectorizer(n_jobs: int | None = None) -> TfidfVectorizer:
-    """Return the default vectorizer, not fitted: sublinear tf-idf of the words that occur in at least two texts."""
-    return preset_vectorizer("words", n_jobs)
+def default_vectorizer(texts: Iterable[str] = (), n_jobs: int | None = None) -> TfidfVectorizer:
+    """Return the default vectorizer for texts, not fitted: sublinear tf-idf of the terms in at least two texts.
+
+    Terms are words, and for short texts pieces of words too: see `usual_features`.
+    """
+    return preset_vectorizer(usual_features(texts), n_jobs)
 
 
 def text_dataset(
@@ -93,7 +96,7 @@ def text_dataset(
     Y = label_matrix(labels, names)
     if X is None:
         if vectorizer is None or isinstance(vectorizer, str):
-            vectorizer = preset_vectorizer(vectorizer or "words")
+            vectorizer = default_vectorizer(texts) if vectorizer is None else preset_vectorizer(vectorizer)
         X = _features(vectorizer, texts)
     has_names = vectorizer is not None and _knows_its_terms(vectorizer)
     feature_names = vectorizer.get_feature_names_out() if has_names else None

@@ -11,7 +11,7 @@ OWN = "as given"  # the name of the estimator's own candidate
 AND = " + "  # between the changes in the name of a candidate
 _GROWTH = (1.0, 1.3)  # the time of a trial grows at least and at most like this power of its points
 _UNKNOWN_COST = 1.5  # of a change that was not measured, relative to the training without it
-_RESERVE = 1.05  # of the final training: it may take longer than expected
+_RESERVE = 1.15  # of the final training: it may take longer than expected
 
 
 @dataclass

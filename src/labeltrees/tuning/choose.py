@@ -59,7 +59,7 @@ _NARROW_FANOUT, _WIDER = 16, 2  # tried besides the estimator's own: a fast one,
 _MAX_FLAT_POINTS = 10_000  # one-vs-all is tried on fewer points
 # The time of a training with a change, relative to one without, before it is measured; and the gain to expect in
 # percentage points: three trees and evidence have gained a little on nearly all data.
-_FEATURE_COSTS = {"words": 0.7, "words+pairs": 2.0, "words+chars": 4.0, "words+pairs+chars": 5.0}
+_FEATURE_COSTS = {"words": 0.7, "words+pairs": 2.0, "words+pieces": 3.0, "words+pairs+chars": 5.0}
 _STEM_COST, _LOGISTIC_COST, _FLAT_COST, _EVIDENCE_COST, _WIDE_COST = 1.5, 2.0, 10.0, 2.5, 1.2
 _PRIORS = {"n_trees": 0.2, "evidence": 0.1}
 _UNKNOWN_COST = 3.0

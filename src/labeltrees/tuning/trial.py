@@ -34,7 +34,7 @@ from labeltrees.tuning.candidates import AS_GIVEN, Parameters, configured, featu
 from labeltrees.tuning.data import TuningData
 from labeltrees.tuning.details import Examples, machine_facts, tree_shape
 
-_FEATURES = ("words", "words+pairs", "words+chars", "words+pairs+chars")
+_FEATURES = ("words", "words+pairs", "words+pieces", "words+pairs+chars")
 
 
 # Features of texts.

@@ -129,8 +129,9 @@ def texts_to_parts(
         Fitted on the texts unless it is fitted already; it becomes the encoder of the dataset.
     points_per_part : int
     """
+    if vectorizer is None:
+        vectorizer = default_vectorizer(text for block in read_blocks(path, fields, format) for text in block.texts)
     survey = _Survey(path, fields, format)
-    vectorizer = default_vectorizer() if vectorizer is None else vectorizer
     try:
         if is_fitted(vectorizer):
             for _ in survey.texts():

@@ -14,6 +14,7 @@ from labeltrees._matrices import read_only, sparse_features
 from labeltrees._validation import check_n_jobs, refuse
 from labeltrees.data.columns import is_table, refuse_table
 from labeltrees.data.encoders import Encoder, ItemEncoder, TextEncoder, UnionEncoder, as_texts, kind_of_contexts
+from labeltrees.data.texts import default_vectorizer
 from labeltrees.data.tfidf import PRESETS, TfidfVectorizer, are_tokens, preset_vectorizer
 from labeltrees.errors import InputError, InputTypeError, Parameter
 from labeltrees.search.queries import is_sound
@@ -118,7 +119,7 @@ def fit_vectorizer(vectorizer: TfidfVectorizer | str | None, X: Any, n_jobs: int
             refuse("X", "texts if a vectorizer is given", type(X).__name__)
         return None, X
     if vectorizer is None or isinstance(vectorizer, str):
-        fitted = preset_vectorizer(vectorizer or "words")
+        fitted = default_vectorizer(texts) if vectorizer is None else preset_vectorizer(vectorizer)
     else:
         fitted = clone(vectorizer)
     own_jobs = fitted.n_jobs
