@@ -32,12 +32,12 @@ _MAX_TEXTS_FOR_ONE_THREAD = 256
 _WORDS: dict[str, Any] = {"sublinear_tf": True, "min_df": 2, "dtype": np.float32}
 _CHARACTERS: dict[str, Any] = {"analyzer": "char_wb", "ngram_range": (3, 4)}
 _PAIRS: dict[str, Any] = {"ngram_range": (1, 2)}
-_PIECES: dict[str, Any] = {"analyzer": "char_wb", "ngram_range": (4, 4), "max_features": 300_000}
+_PIECES: dict[str, Any] = {"name": "char_wb", "weight": 1.0, "analyzer": "char_wb", "ngram_range": (4, 4)}
 
 # Named kinds of text features; all have sublinear tf-idf of terms that occur in at least two texts.
 PRESETS: dict[str, dict[str, Any]] = {
     "words": {},
-    "words+pieces": {"union": [{}, _PIECES]},
+    "words+pieces": {"union": [{"name": "word", "weight": 1.0}, _PIECES | {"max_features": 300_000}]},
     "words+pairs": _PAIRS,
     "words+chars": {"union": [{}, _CHARACTERS]},
     "words+pairs+chars": {"union": [_PAIRS, _CHARACTERS]},

@@ -12,9 +12,10 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer as Theirs
 from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import FeatureUnion, make_pipeline
 
 import labeltrees as lt
+from labeltrees.data.tfidf import preset_vectorizer
 from labeltrees.models.linear.features import check_points
 from labeltrees.storage import load_arrays, save_arrays
 from tests.models.twin import all_scores, tight
@@ -239,11 +240,24 @@ def test_texts_are_as_good_as_their_features(text_model):
     assert text_model.score(TEST[0], TEST[1]) == two_steps.score(vectorizer.transform(TEST[0]), TEST[1])
 
 
-def test_the_default_vectorizer():
-    model = lt.LabelTreeClassifier().fit(*TRAIN)
-    expected = Theirs(sublinear_tf=True, min_df=2, dtype=np.float32).fit(TRAIN[0])
+def test_long_texts_get_words_by_default():
+    texts = [f"{text} {'and so on ' * 20}" for text in TRAIN[0]]
+    model = lt.LabelTreeClassifier().fit(texts, TRAIN[1])
+    expected = Theirs(sublinear_tf=True, min_df=2, dtype=np.float32).fit(texts)
     assert model.vectorizer_.vocabulary_ == expected.vocabulary_
     np.testing.assert_array_equal(model.vectorizer_.idf_, expected.idf_)
+
+
+def test_short_texts_get_words_and_pieces_of_words_by_default():
+    settings = {"sublinear_tf": True, "min_df": 2, "dtype": np.float32}
+    model = lt.LabelTreeClassifier().fit(*TRAIN)
+    pieces = Theirs(analyzer="char_wb", ngram_range=(4, 4), **settings)
+    expected = FeatureUnion([("word", Theirs(**settings)), ("char_wb", pieces)]).fit(TRAIN[0])
+    assert model.vectorizer_.get_feature_names_out().tolist() == expected.get_feature_names_out().tolist()
+    found, wanted = model.vectorizer_.transform(TEST[0]), expected.transform(TEST[0])
+    np.testing.assert_allclose(found.toarray(), wanted.toarray(), rtol=1e-6)
+    few = lt.LabelTreeClassifier().fit(TRAIN[0][:100], TRAIN[1][:100])
+    assert few.vectorizer_.get_params()["union"] is None
 
 
 def test_a_predictor_goes_from_a_string_to_labels(text_model):
@@ -340,7 +354,7 @@ def test_fitting_on_a_matrix_forgets_the_vectorizer(problem):
 def test_a_pipeline_with_the_stock_vectorizer_works():
     stock = make_pipeline(Theirs(sublinear_tf=True, min_df=2, dtype=np.float32), lt.LabelTreeClassifier(fanout=4))
     own = make_pipeline(lt.TfidfVectorizer(sublinear_tf=True, min_df=2, dtype=np.float32), clone(stock[-1]))
-    whole = lt.LabelTreeClassifier(fanout=4).fit(*TRAIN)
+    whole = lt.LabelTreeClassifier(fanout=4, vectorizer=preset_vectorizer("words")).fit(*TRAIN)
     for pipeline in (stock, own):
         pipeline.fit(*TRAIN)
         assert (pipeline.predict(TEST[0]) != whole.predict(TEST[0])).nnz == 0
