@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import labeltrees as lt
 from labeltrees._holding_out import draw_held_out
-from labeltrees.models.linear.cost import draw_sample
+from labeltrees.models.linear.cost import draw_samples
 from labeltrees.models.linear.evidence import _split
 from labeltrees.tuning.data import hold_out
 
@@ -41,7 +41,7 @@ def assert_whole(groups, is_held_out):
 
 def test_everything_that_holds_out_points_keeps_groups_together():
     groups = np.random.default_rng(0).integers(0, 80, 1000)
-    mask = draw_sample(1000, lt.flat_tree(20), np.ones(1, np.int64), 0, groups).held_out.astype(bool)
+    mask = draw_samples(1000, lt.flat_tree(20), np.ones(1, np.int64), 0, groups)[0].held_out.astype(bool)
     assert_whole(groups, mask)
     for held_out in (_split(1000, 0, groups)[1], hold_out(1000, 0.2, 0, None, groups)[1]):
         assert_whole(groups, np.isin(np.arange(1000), held_out))

@@ -110,8 +110,9 @@ _NAMES = tuple(item.name for item in settings_of(TfidfVectorizer) if item.name n
 features_option = click.option(
     "--features",
     type=click.Choice(list(PRESETS)),
-    help="Kinds of terms: words, pairs of words, and pieces of 4 characters (or chars: of 3 and 4) within words. "
-    "[default: words+pieces for texts of up to 100 characters, else words]",
+    metavar="KINDS",
+    help=f"Kinds of terms: {', '.join(PRESETS)}; pieces have 4 characters, chars 3 and 4. [default: words; for short "
+    "texts words+pieces]",
 )
 
 

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 import labeltrees as lt
 from labeltrees.errors import InputError
 from labeltrees.models.linear import cost
-from labeltrees.models.linear.cost import choose_by_losses, costs_of_nodes, draw_sample, nearest_to_one
+from labeltrees.models.linear.cost import choose_by_losses, costs_of_nodes, draw_samples, nearest_to_one
 from labeltrees.models.linear.problem import make_problem
 from labeltrees.models.linear.settings import LinearSettings
 from labeltrees.models.linear.train import train_linear
@@ -114,16 +114,16 @@ def test_few_passes_choose_the_cost_of_many(noise, monkeypatch):
 
 
 def test_few_points_use_a_cost_of_one():
-    assert draw_sample(100, lt.flat_tree(40), np.ones(1, np.int64), 0) is None
-    assert choose_by_losses(None, None, "squared_hinge").C == (1.0,)
+    assert draw_samples(100, lt.flat_tree(40), np.ones(1, np.int64), 0) == []
+    assert choose_by_losses([], [], "squared_hinge").C == (1.0,)
     assert fit(*make_data(0.0, n=100)).stats_["C"] == [1.0]
 
 
 def test_a_cost_near_one_is_chosen_if_its_loss_is_close_to_the_lowest():
     tried = (1 / 16, 1 / 4, 1.0, 4.0)
     assert nearest_to_one(np.array([56.0, 51.0, 50.0, 52.0]), 100.0, tried) == 1.0
-    assert nearest_to_one(np.array([90.0, 70.0, 50.0, 49.5]), 100.0, tried) == 1.0
-    assert nearest_to_one(np.array([90.0, 70.0, 50.0, 40.0]), 100.0, tried) == pytest.approx(3.5, abs=0.3)
+    assert nearest_to_one(np.array([90.0, 70.0, 50.0, 49.8]), 100.0, tried) == 1.0
+    assert nearest_to_one(np.array([90.0, 70.0, 50.0, 40.0]), 100.0, tried) == pytest.approx(3.8, abs=0.3)
 
 
 def test_the_cost_is_interpolated_around_the_lowest_loss():
@@ -132,7 +132,7 @@ def test_the_cost_is_interpolated_around_the_lowest_loss():
     curve = 120 + 3 * np.log(np.array(tried) / 0.2) ** 2
     assert nearest_to_one(curve, 100.0, tried) == pytest.approx(0.2, rel=0.1)
     # On a parabola that saves 60 and rises by 3 per square of the factor's logarithm, 1.5 % are a factor of 1.73.
-    assert nearest_to_one(curve - 80, 100.0, tried) == pytest.approx(0.2 * np.exp(np.sqrt(0.015 * 60 / 3)), rel=0.1)
+    assert nearest_to_one(curve - 80, 100.0, tried) == pytest.approx(0.2 * np.exp(np.sqrt(0.005 * 60 / 3)), rel=0.1)
     assert nearest_to_one(np.array([120.0, 140.0, 160.0]), 100.0, (0.1, 0.3, 1.0)) == 0.1
 
 
@@ -170,3 +170,20 @@ def test_the_costs_are_saved_with_the_model(tmp_path):
     loaded = lt.load(tmp_path / "model")
     assert loaded.get_params()["C"] == "auto"
     assert loaded.stats_["C"] == model.stats_["C"]
+
+
+def test_with_few_points_several_sets_are_held_out():
+    tree, work = lt.flat_tree(40), np.ones(1, np.int64)
+    few, many = (draw_samples(n, tree, work, 0) for n in (500, 20_000))
+    assert (len(few), len(many)) == (5, 1)
+    assert all(sample.held_out.sum() == 50 for sample in few)
+    assert len({sample.held_out.tobytes() for sample in few}) == 5
+    assert all(np.array_equal(sample.groups, few[0].groups) for sample in few)
+
+
+def test_losses_that_differ_between_held_out_points_leave_the_cost_near_one():
+    tried = (0.1, 0.3, 1.0, 3.0)
+    curve = np.array([60.0, 50.0, 55.0, 80.0])
+    clear, unclear = (nearest_to_one(curve, 100.0, tried, errors=np.full(4, error)) for error in (0.1, 6.0))
+    assert clear < 0.5
+    assert unclear == 1.0

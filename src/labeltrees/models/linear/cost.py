@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -29,9 +30,11 @@ MAX_DEPTH = 7  # deeper nodes have the C of this depth
 SAMPLED = 0.06  # share of the training work of each depth that is tried at every C
 SAMPLED_OF_ALL = 0.015  # share of the work of the whole tree: depths with little work are sampled more
 PASSES = 12  # over the points at each C, at most: each starts from the solution before, so more change little
-TOLERANCE = 0.015  # of the loss that training saves: for that much C stays near 1
+TOLERANCE = 0.005  # of the loss that training saves: for that much C stays near 1
 STEPS = 16  # values of C between two that are tried
-MIN_GROUPS = 2  # of each depth that are tried
+MIN_GROUPS = 6  # of each depth that are tried: with 2, C depends on the seed where trees are small
+# With few points, several sets of points are held out one after the other, until they have this many points together.
+ENOUGH_HELD_OUT, MAX_REPEATS = 1000, 5
 
 
 @dataclass(frozen=True)
@@ -62,17 +65,17 @@ def settle_cost(routed: RoutedTree, groups: Int64s | None, runner: Runner) -> tu
     if C != "auto":
         return C, {"C": [float(one) for one in np.atleast_1d(C)]}
     started = time.perf_counter()
-    loss, losses = inputs.settings.loss, None
-    sample = draw_sample(inputs.points.n_points, routed.grown.tree, routed.sizes.values, inputs.seed, groups)
-    if sample is not None:
-        held_out = runner.results.store("held-out", {"held_out": sample.held_out})
+    loss, found = inputs.settings.loss, []
+    samples = draw_samples(inputs.points.n_points, routed.grown.tree, routed.sizes.values, inputs.seed, groups)
+    for number, sample in enumerate(samples):
+        held_out = runner.results.store(f"held-out-{number}" if number else "held-out", {"held_out": sample.held_out})
         cuts = _cut_sample(sample, len(LOSSES[loss].costs), routed, runner)
         shared = {"inputs": inputs, "held_out": held_out}
         how = {"n_jobs": runner.n_jobs, "spill_above": runner.task_bytes // 2}
         tasks = [Task(validate_groups, {**shared, "groups": sample.groups[cut].tolist()}, how) for cut in cuts]
         runner.run("Choosing C", tasks)
-        losses = _join_losses([runner.results[task.name] for task in tasks], np.concatenate(cuts))
-    choice = choose_by_losses(sample, losses, loss)
+        found.append(_join_losses([runner.results[task.name] for task in tasks], np.concatenate(cuts)))
+    choice = choose_by_losses(samples, found, loss)
     return choice.C, {**choice.report(), "C_seconds": time.perf_counter() - started}
 
 
@@ -101,10 +104,12 @@ class HeldOutLosses(NamedTuple):
     positives: NDArray[np.int64]
 
 
-def draw_sample(
+def draw_samples(
     n_points: int, tree: LabelTree, work: NDArray[np.int64], seed: int, groups: Int64s | None = None
-) -> CostSample | None:
-    """Return a sample that depends on the seed, the tree, the groups and `work` of its nodes; None for too few points.
+) -> list[CostSample]:
+    """Return samples that depend on the seed, the tree, the groups and `work` of its nodes; none for too few points.
+
+    They have the same groups of children, and other held-out points.
 
     Parameters
     ----------
@@ -114,16 +119,22 @@ def draw_sample(
         Points with the same number are held out together.
     """
     if n_points < MIN_POINTS:
-        return None
+        return []
     rng = np.random.default_rng([seed, 0xC])
-    held_out = np.zeros(n_points, np.uint8)
-    order, n_held_out = draw_held_out(n_points, int(n_points * HELD_OUT), rng, groups)
-    held_out[order[:n_held_out]] = 1
+    n_wanted = int(n_points * HELD_OUT)
+    order, n_held_out = draw_held_out(n_points, n_wanted, rng, groups)
     depth = np.minimum(tree.node_depth, MAX_DEPTH)
     levels = range(int(depth.max()) + 1)
     least = SAMPLED_OF_ALL * float((work * np.diff(tree.child_ptr)).sum())
     children = [_sample_groups(np.flatnonzero(depth == level), tree, work, least, rng) for level in levels]
-    return CostSample(held_out, np.concatenate(children), np.repeat(levels, list(map(len, children))))
+    sampled, level_of = np.concatenate(children), np.repeat(levels, list(map(len, children)))
+    found = []
+    for _ in range(min(MAX_REPEATS, max(1, -(-ENOUGH_HELD_OUT // max(n_held_out, 1))))):
+        held_out = np.zeros(n_points, np.uint8)
+        held_out[order[:n_held_out]] = 1
+        found.append(CostSample(held_out, sampled, level_of))
+        order, n_held_out = draw_held_out(n_points, n_wanted, rng, groups)
+    return found
 
 
 def _cut_sample(sample: CostSample, n_tried: int, routed: RoutedTree, runner: Runner) -> list[Any]:
@@ -209,35 +220,56 @@ def held_out_losses(
     return HeldOutLosses(found.reshape(len(groups), len(tried)), constants, positives)
 
 
-def choose_by_losses(sample: CostSample | None, found: HeldOutLosses | None, loss: str) -> CostChoice:
-    """Return the choice for each depth; without a sample C is 1."""
+def choose_by_losses(samples: Sequence[CostSample], found: Sequence[HeldOutLosses], loss: str) -> CostChoice:
+    """Return the choice for each depth, by the losses of all samples together; without a sample C is 1."""
     tried = LOSSES[loss].costs
-    if sample is None or found is None:
+    if not samples:
         return CostChoice((1.0,), tried, [])
     chosen: list[float] = []
     relative: list[list[float]] = []
-    for level in range(int(sample.level[-1]) + 1):
-        here = sample.level == level
-        total, constant = found.losses[here].sum(axis=0), float(found.constants[here].sum())
-        enough = found.positives[here].sum() >= MIN_POSITIVES and constant > 0
-        chosen.append(nearest_to_one(total, constant, tried) if enough else (chosen[-1] if chosen else 1.0))
+    for level in range(int(samples[0].level[-1]) + 1):
+        here = samples[0].level == level
+        totals = np.array([own.losses[here].sum(axis=0) for own in found])
+        total, constant = totals.sum(axis=0), float(sum(own.constants[here].sum() for own in found))
+        enough = sum(own.positives[here].sum() for own in found) >= MIN_POSITIVES and constant > 0
+        errors = _errors(totals)
+        if enough:
+            chosen.append(nearest_to_one(total, constant, tried, errors=errors))
+        else:
+            chosen.append(chosen[-1] if chosen else 1.0)
         relative.append([round(float(value) / constant, 6) for value in total] if constant > 0 else [])
     return CostChoice(tuple(chosen), tried, relative)
 
 
+def _errors(totals: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the standard errors of the summed differences to the best C, from losses by sample (n, n_tried)."""
+    differences = totals - totals[:, [int(totals.sum(axis=0).argmin())]]
+    n = len(totals)
+    return np.sqrt(n) * differences.std(axis=0, ddof=1) if n > 1 else np.zeros(totals.shape[1])
+
+
 def nearest_to_one(
-    losses: NDArray[np.float64], constant: float, tried: tuple[float, ...], *, tolerance: float = TOLERANCE
+    losses: NDArray[np.float64],
+    constant: float,
+    tried: tuple[float, ...],
+    *,
+    tolerance: float = TOLERANCE,
+    errors: NDArray[np.float64] | None = None,
 ) -> float:
     """Return the C nearest to 1 (on a log scale) whose interpolated loss is close to the lowest.
 
-    Around the lowest of `losses` the curve is a parabola in log C, elsewhere it is piecewise linear.
+    Around the lowest of `losses` the curve is a parabola in log C, elsewhere it is piecewise linear. Close means within
+    the tolerance, or within the standard errors of the differences to the lowest, if they are known: few points do not
+    move C away from 1.
 
     Examples
     --------
     >>> nearest_to_one(np.array([60.0, 50.0, 50.5, 60.0]), 100.0, (0.1, 0.3, 1.0, 3.0))
-    0.8
+    0.64
     >>> nearest_to_one(np.array([60.0, 50.0, 55.0, 80.0]), 100.0, (0.1, 0.3, 1.0, 3.0))
-    0.55
+    0.44
+    >>> nearest_to_one(np.array([60.0, 50.0, 55.0, 80.0]), 100.0, (0.1, 0.3, 1.0, 3.0), errors=np.full(4, 6.0))
+    1.0
     """
     at = np.log(tried)
     between = [np.linspace(low, high, STEPS, endpoint=False) for low, high in itertools.pairwise(at)]
@@ -249,8 +281,11 @@ def nearest_to_one(
         parabola = np.polynomial.Polynomial.fit(at[near], losses[near], 2)
         inside = slice(STEPS * (lowest - 1), STEPS * (lowest + 1) + 1)
         curve[inside] = parabola(grid[inside])
-    limit = curve.min() + tolerance * max(constant - curve.min(), 0.0)
-    close = grid[curve <= limit + 1e-9 * abs(limit)]
+    allowed = np.full(len(grid), tolerance * max(constant - curve.min(), 0.0))
+    if errors is not None:
+        allowed = np.maximum(allowed, np.interp(grid, at, errors))
+    limit = curve.min() + allowed
+    close = grid[curve <= limit + 1e-9 * np.abs(limit)]
     return float(f"{np.exp(close[np.abs(close).argmin()]):.2g}")
 
 
