@@ -22,6 +22,7 @@ from labeltrees.data.read_data import DataOptions
 from labeltrees.errors import FileFormatError
 from labeltrees.metrics.table import METRICS, metric_title
 from labeltrees.models.linear.estimator import LabelTreeClassifier
+from labeltrees.report.tables import asked_metric, model_on_same_points
 from labeltrees.tuning.baseline_table import MAX_POINTS, measure_baselines
 from labeltrees.tuning.data import AT_RANDOM, as_tuning_data, check_pair, split_data
 from labeltrees.tuning.result import SweepResult
@@ -131,12 +132,13 @@ def print_baselines_of(out: Console, result: SweepResult) -> None:
         return
     largest, first = max(result.ks), f"p{result.ks[0]}"
     weighted = f"weighted_p{largest}"
-    columns = [*(f"p{k}" for k in result.ks), weighted if weighted in result.table[0] else f"ndcg{largest}"]
+    columns = [asked_metric(result), *(f"p{k}" for k in result.ks)]
+    columns = list(dict.fromkeys([*columns, weighted if weighted in result.table[0] else f"ndcg{largest}"]))
     n_all = result.facts["data"]["n_validation_points"]
     n_measured = result.facts["measured"].get("baseline_points", n_all)
     points = "the same points" if n_measured == n_all else f"{n_measured:,} of the {n_all:,} validation points"
     best = result.chosen or max(result.table, key=lambda record: record[first])["setting"]
-    model = {**result.record(best), "intervals": result.details["settings"][best]["intervals"]}
+    model = model_on_same_points(result, best)
     rows = [("chosen model" if result.chosen else "most precise model", *(cell(model, column) for column in columns))]
     rows += [(record["baseline"], *(cell(record, column) for column in columns)) for record in result.baselines]
     out.print(f"\nBaselines, measured on {points} (%, ± half of the 95 % interval):")

@@ -14,7 +14,15 @@ from labeltrees.metrics.table import METRICS
 from labeltrees.report.charts import COLOURS, DARK_COLOURS, altair, save
 from labeltrees.report.curves import curves, names_in_width
 from labeltrees.report.figures import NAMES, figure
-from labeltrees.report.tables import Decision, baseline_rows, column_title, decide, series_name, setting_groups
+from labeltrees.report.tables import (
+    Decision,
+    asked_metric,
+    baseline_rows,
+    column_title,
+    decide,
+    series_name,
+    setting_groups,
+)
 from labeltrees.tuning.result import SweepResult, is_quality
 
 _NARROW = 270  # pixels of a chart on a phone
@@ -109,7 +117,7 @@ def _page_data(result: SweepResult) -> dict[str, Any]:
     others = [metric.column for metric in METRICS if metric.of_points is not None and metric.column not in _EVERY_K]
     wanted = [f"{name}{k}" for name in _EVERY_K for k in result.ks]
     wanted += [f"{name}{largest}" for name in (*others, "weighted_p")]
-    metrics = [name for name in wanted if name in measured]
+    metrics = [name for name in dict.fromkeys([asked_metric(result), *wanted]) if name in measured]
     start = result.chosen or decide(result).settings[1]
     return {
         "table": [{**record, "series": series_name(record, result)} for record in result.table],

@@ -52,6 +52,22 @@ def series_name(record: Record, result: SweepResult) -> str:
     return ", ".join(parts) or "binary trees"
 
 
+def asked_metric(result: SweepResult) -> str:
+    """Return the metric that the user asked for, or else the first P@k."""
+    return str(result.facts.get("metric", f"p{result.ks[0]}"))
+
+
+def describe(result: SweepResult, record: Record) -> str:
+    """Return a setting in words: the parameters that vary, if any do, and the tree."""
+    varied = {name: record[name] for name in result.facts.get("varied", [])}
+    first = {name: result.table[0][name] for name in varied}
+    changed = [f"{name} {value}" for name, value in varied.items() if value != first[name]]
+    is_same_tree = all(record[name] == result.table[0][name] for name in ("tradeoff", "fanout"))
+    if varied and is_same_tree:
+        return ", ".join(changed) or "as given"
+    return ", ".join([*changed, describe_setting(record)])
+
+
 class Decision(NamedTuple):
     """One sentence, and a table of texts with the name of the setting of each row."""
 
@@ -63,7 +79,7 @@ class Decision(NamedTuple):
 
 def decide(result: SweepResult) -> Decision:
     """Return the decision: the chosen setting, or without one the fastest that is not clearly worse than the best."""
-    metric, largest = f"p{result.ks[0]}", max(result.ks)
+    metric, largest = asked_metric(result), max(result.ks)
     time = f"top{largest}_p50_us"
     known = [record for record in result.table if record[metric] is not None]
     timed = [record for record in known if record[time] is not None] or known
@@ -74,12 +90,13 @@ def decide(result: SweepResult) -> Decision:
     else:
         middle, role = _fastest_like(result, timed, best, metric, time), "compromise"
     shown = [("fastest", fastest), (role, middle), ("most precise", best)]
-    columns = [metric, time, f"top{largest}_p99_us", *(f"p{k}" for k in result.ks[1:]), "model_bytes"]
+    others = [f"p{k}" for k in result.ks if f"p{k}" != metric]
+    columns = [metric, time, f"top{largest}_p99_us", *others, "model_bytes"]
     return Decision(
         _sentence(result, middle, best, metric, time),
         ["", *(_short_title(column) for column in columns)],
         [
-            [f"{name} ({describe_setting(record)})", *(_cell(result, record, column) for column in columns)]
+            [f"{name} ({describe(result, record)})", *(_cell(result, record, column) for column in columns)]
             for name, record in shown
         ],
         [record["setting"] for _, record in shown],
@@ -98,7 +115,7 @@ def _fastest_like(result: SweepResult, timed: list[Record], best: Record, metric
 
 
 def _sentence(result: SweepResult, middle: Record, best: Record, metric: str, time: str) -> str:
-    setting, title = describe_setting(middle), column_title(metric).removesuffix(" (%)")
+    setting, title = describe(result, middle), column_title(metric).removesuffix(" (%)")
     cost = "" if middle[time] is None else f" in {middle[time]:.1f} µs per call"
     value, bracket, interval = _cell(result, middle, metric).partition(" (")
     reached = f"{title} {value} %{bracket}{interval}{cost}"
@@ -187,10 +204,11 @@ def baseline_rows(result: SweepResult) -> dict[str, Any]:
     largest, first = max(result.ks), f"p{result.ks[0]}"
     others = [metric.column for metric in METRICS if metric.has_interval and metric.column != "p"]
     others += [f"weighted_{metric.column}" for metric in METRICS if metric.has_interval]
-    columns = [f"p{k}" for k in result.ks] + [f"{name}{largest}" for name in others]
-    columns = [column for column in columns if column in result.table[0]]
+    columns = [asked_metric(result), *(f"p{k}" for k in result.ks), *(f"{name}{largest}" for name in others)]
+    columns = [column for column in dict.fromkeys(columns) if column in result.table[0]]
     best = result.chosen or max(result.table, key=lambda record: record[first])["setting"]
-    model = {"baseline": best, **result.record(best), "intervals": result.details["settings"][best]["intervals"]}
+    model = {"baseline": best, **model_on_same_points(result, best)}
+    columns = [column for column in columns if column in model["intervals"]]
     kind = "chosen model" if result.chosen else "most precise model"
     return {
         "columns": ["", *(column_title(column) for column in columns)],
@@ -205,6 +223,14 @@ def baseline_rows(result: SweepResult) -> dict[str, Any]:
     }
 
 
+def model_on_same_points(result: SweepResult, setting: str) -> Record:
+    """Return the metrics of a setting on the points that the baselines were measured on, with intervals."""
+    compared = result.facts.get("compared")
+    if compared is not None and setting == result.chosen:
+        return dict(compared)
+    return {**result.record(setting), "intervals": result.details["settings"][setting]["intervals"]}
+
+
 def _value_and_interval(record: dict[str, Any], column: str) -> list[str]:
     """Return the value, and its interval for the line below it."""
     low, high = record["intervals"][column]
@@ -214,7 +240,6 @@ def _value_and_interval(record: dict[str, Any], column: str) -> list[str]:
 def _note(result: SweepResult) -> str:
     n_all = result.facts["data"]["n_validation_points"]
     n_measured = result.facts["measured"].get("baseline_points", n_all)
-    part = (
-        "" if n_measured == n_all else f" Baselines are measured on {n_measured:,} of the {n_all:,} validation points."
-    )
+    what = "This table is" if "compared" in result.facts else "Baselines are"
+    part = "" if n_measured == n_all else f" {what} measured on {n_measured:,} of the {n_all:,} validation points."
     return f"{result.comparison or ''} Small numbers: 95 % confidence intervals.{part}".strip()

@@ -376,6 +376,7 @@
     }
     const rows = curveOf(state.curve);
     const slider = byId("tradeoff");
+    slider.closest("label").style.display = rows.length > 1 ? "" : "none";  // one tradeoff: nothing to slide
     slider.max = rows.length - 1;
     slider.value = rows.findIndex((other) => other.setting === setting);
     byId("tradeoff-ticks").replaceChildren(...rows.map((other, place) => option(place, tradeoffText(other))));
@@ -389,6 +390,10 @@
   }
   function start() {
     byId("metric").append(...data.metrics.map((metric) => option(metric.name, metric.title)));
+    if (data.table.length < 2) {  // a chart of one setting says nothing
+      ["chart-depth", "chart-time"].forEach((id) => { byId(id).style.display = "none"; });
+      byId("curve").closest("label").style.display = "none";
+    }
     byId("curve").append(...Array.from(new Set(data.table.map((row) => row.series))).map((name) => option(name, name)));
     byId("example").append(...data.examples.map((example, place) => option(place, example.text.slice(0, 90) || "point " + example.row)));
     byId("metric").addEventListener("change", (event) => { state.metric = event.target.value; drawCurves(); });
