@@ -116,6 +116,13 @@ class LinearPredictionMixin(PredictionMixin):
         """Return the request as `searcher_` takes it: with the trend, the fitted defaults, and discounts."""
         request = self._with_calibration(request)
         if self.searcher_.trend is not None:
+            if (
+                self.search == "paths"
+                and not request.has_rules
+                and request.search is None
+                and request.beam == AS_FITTED
+            ):
+                request = replace(request, search="paths", beam=self.beam)  # asked for: faster, and not exact
             request = replace(request, label_weight=self.searcher_.with_trend(request.label_weight))
         return super().complete_request(request)
 
