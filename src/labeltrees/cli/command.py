@@ -209,7 +209,7 @@ _GROUPS = {
     "feature_names index_base times vocabulary language",
     "Features of texts": "features",
     "Tree": "tree tradeoff tradeoffs fanout fanouts covers paths",
-    "Training": "preset loss C n_trees evidence trend calibrate_share",
+    "Training": "preset like loss C n_trees evidence trend calibrate_share",
     "Search": "beam agreement",
     "Memory and cluster": "max_memory cluster workers memory_per_worker work_folder in_parts points_per_part",
     "Running and output": "random_state n_jobs form csv_file plot as_json set help help_all",

@@ -14,7 +14,7 @@ from labeltrees._settings import check_settings
 from labeltrees._validation import refuse
 from labeltrees.cli.calibrate import check_probabilities, print_thresholds
 from labeltrees.cli.cluster_options import TrainingPlace, cluster_options
-from labeltrees.cli.command import Command
+from labeltrees.cli.command import Command, rare_option
 from labeltrees.cli.convert import convert_file
 from labeltrees.cli.data_files import data_files, several_data_argument
 from labeltrees.cli.data_options import data_options, vectorizer_options, vocabulary_options
@@ -37,11 +37,21 @@ from labeltrees.cli.saved_models import check_output, is_calibrated, report_fit
 from labeltrees.data import Dataset, TfidfVectorizer, open_parts
 from labeltrees.data.files import COMPRESSED
 from labeltrees.data.parts.writer import POINTS_PER_PART
-from labeltrees.data.read_data import DataOptions, TextFile, find_parts, load_data, load_texts, open_text_file
+from labeltrees.data.read_data import (
+    DataOptions,
+    TextFile,
+    find_parts,
+    join_parts,
+    load_data,
+    load_everything,
+    load_texts,
+    open_text_file,
+)
 from labeltrees.data.texts import no_features, text_dataset
 from labeltrees.data.vocabulary import read_vocabulary
 from labeltrees.errors import InputError
 from labeltrees.models.linear.estimator import LabelTreeClassifier
+from labeltrees.models.load import load
 from labeltrees.models.text.estimator import TextLabelTreeClassifier
 from labeltrees.models.text.settings import TREES, check_text_settings
 from labeltrees.tree.label_tree import LabelTree
@@ -72,6 +82,7 @@ Examples:
   labeltrees fit train.txt -o parabel.model --preset parabel --n-trees 3
   labeltrees fit train.parts -o products.model --max-memory 4GiB
   labeltrees fit train.parts -o products.model --cluster local --workers 4 --memory-per-worker 4GiB
+  labeltrees fit shop -o deployed.model --like evaluated.model
   labeltrees fit train.txt -o questions.model --model text --set epochs=50 --jobs 2
 """
 
@@ -99,7 +110,7 @@ Examples:
     "--label-texts",
     help="Texts of labels: names, synonyms. Two columns, label and text (tab, or comma in .csv), or SKOS (.ttl, .rdf).",
 )
-@click.option(
+@rare_option(
     "--preset", type=click.Choice(list(_PRESETS)), help="Settings of another method, for options that are not given."
 )
 @click.option(
@@ -108,6 +119,12 @@ Examples:
     type=float,
     metavar="SHARE",
     help="Hold out this share of DATA, and learn from it what scores mean as probabilities (labeltrees calibrate).",
+)
+@click.option(
+    "--like",
+    metavar="MODEL",
+    type=click.Path(exists=True, file_okay=False),
+    help="Train on all of DATA, its test part too, with the parameters of this model and what its training chose.",
 )
 @classifier_options(LabelTreeClassifier, TextLabelTreeClassifier)
 @seed_option
@@ -124,6 +141,7 @@ def fit(
     tree: str | None,
     preset: str | None,
     calibrate_share: float | None,
+    like: str | None,
     vocabulary: str | None,
     language: str | None,
     random_state: int,
@@ -157,7 +175,7 @@ def fit(
         refuse_option("--preset one-vs-all", "--tree", "it uses no tree")
     if fixed is not None:
         refuse_tree_options(fixed, given)
-    model = _PRESETS.get(preset or "", _FAMILIES[family])()
+    model = _PRESETS.get(preset or "", _FAMILIES[family])() if like is None else _model_like(like, family, preset)
     if is_given("random_state"):
         model.set_params(random_state=random_state)
     model.set_params(**classifier_parameters(given), n_jobs=n_jobs, verbose=int(show_progress))
@@ -173,9 +191,10 @@ def fit(
         label_texts = None if vocabulary is None else read_vocabulary(vocabulary, language)
         if place.in_parts or find_parts(data, "train") is not None:
             held_out.refuse_parts()
-            _fit_in_parts(model, data, output, place, reading, tree, label_texts, show_progress)
+            _fit_in_parts(model, data, output, place, reading, tree, label_texts, show_progress, like is not None)
         else:
-            _fit_in_memory(model, data, reading, tree, label_texts, vocabulary, held_out, show_progress)
+            everything = like is not None
+            _fit_in_memory(model, data, reading, tree, label_texts, vocabulary, held_out, show_progress, everything)
     checked = held_out.calibrate(model, n_jobs)
     model.set_params(n_jobs=None, verbose=0)  # how the training was run is not part of the model
     model.save(output)
@@ -249,6 +268,17 @@ def _check_family(family: str, given: dict[str, Any], vectorizer: TfidfVectorize
         refuse_option(option_of(other), f"--model {family}", "it is for the other kind of model")
 
 
+def _model_like(like: str, family: str, preset: str | None) -> LabelTreeClassifier:
+    """Return an unfitted model with the parameters of a saved one."""
+    if preset is not None:
+        refuse_option("--preset", "--like", "the model has all parameters")
+    model = load(like)
+    if family != "linear" or not isinstance(model, LabelTreeClassifier):
+        message = f"{like}: --like is for linear models; a text model chooses nothing when it is trained"
+        raise InputError(message)
+    return LabelTreeClassifier.like(model)
+
+
 def _read_tree(tree: str, family: str) -> LabelTree | str:
     names = TREES if family == "text" else ("flat",)
     if tree in names:
@@ -271,9 +301,10 @@ def _fit_in_memory(
     vocabulary: str | None,
     held_out: HeldOut,
     show_progress: bool,
+    everything: bool,
 ) -> None:
     with step("Reading data", show_progress):
-        dataset = load_data(data, options=reading, features=False)
+        dataset = load_everything(data, reading) if everything else load_data(data, options=reading, features=False)
     names = _label_names(dataset, model.tree, tree_file)
     if label_texts is not None and names is None:
         message = f"{vocabulary}: names labels, but the labels of {data} have no names; give --label-names"
@@ -291,6 +322,7 @@ def _fit_in_parts(
     tree_file: str | None,
     label_texts: Any,
     show_progress: bool,
+    everything: bool,
 ) -> None:
     """Fit a model on DATA in parts; other data is converted first, beside the model."""
     vectorizer: Any = model.vectorizer
@@ -308,6 +340,11 @@ def _fit_in_parts(
         elif vectorizer is not None or (reading.label_names, reading.feature_names) != (None, None):
             message = f"{data}: is in parts; give names and options of texts to labeltrees convert"
             raise InputError(message)
+        elif everything:
+            beside = stack.enter_context(tempfile.TemporaryDirectory(prefix=".parts-", dir=Path(output).parent))
+            found = Path(beside) / "parts"
+            with step("Joining parts", show_progress):
+                join_parts(data, found)
         parts = open_parts(found)
         names = _label_names(parts, model.tree, tree_file)
         if place.cluster is None:

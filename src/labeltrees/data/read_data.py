@@ -11,6 +11,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+from scipy import sparse
+
 from labeltrees._names import did_you_mean
 from labeltrees._validation import check_choice
 from labeltrees.data.data_folder import (
@@ -21,11 +24,13 @@ from labeltrees.data.data_folder import (
     folder_encoder,
     folder_points,
     parts_name,
+    read_summary,
 )
 from labeltrees.data.dataset import Dataset
 from labeltrees.data.files import COMPRESSED, FilePath, MissingDataError, read_lines
 from labeltrees.data.parts import PartsDataset, open_parts
 from labeltrees.data.parts.part import MANIFEST_FILE
+from labeltrees.data.parts.writer import PartsWriter
 from labeltrees.data.text_formats import AUTO, TEXT_SUFFIXES, TextFields, format_of, is_document_folder
 from labeltrees.data.texts import TextTable, default_vectorizer, no_features, read_table, split_rows, text_dataset
 from labeltrees.data.xmc import IndexBase, is_weights_file, read_xmc
@@ -198,6 +203,68 @@ def load_data(
         return _bundled(part)
     dataset = _with_others(data, path, part, options)
     return dataset if options.test_share is None else dataset[rows_of_part(data, dataset.n_points, part, options)]
+
+
+def load_everything(data: str, options: DataOptions = NO_OPTIONS) -> Dataset:
+    """Return the points of both parts of DATA as one Dataset, texts without features; for a model to be deployed.
+
+    The test points of a prepared log count like its training points, unless these have weights by events.
+    """
+    if not _has_test_part(data, options.format):
+        return load_data(data, TRAIN, options, features=False)
+    tables = [load_texts(data, part, options) for part in (TRAIN, TEST)]
+    if tables[0] is not None and tables[1] is not None:
+        table = tables[0].joined(tables[1])
+        return _table_dataset(data, table, TRAIN, options, features=False)
+    train, test = (load_data(data, part, options) for part in (TRAIN, TEST))
+    if not _test_weights_count(data) and test.n_points:
+        test = Dataset(test.X, test.Y, train.label_names, train.feature_names, encoder=train.encoder, times=test.times)
+    return _join(train, test)
+
+
+def join_parts(data: str, target: FilePath) -> None:
+    """Write both parts of DATA, which are in parts, as one dataset in parts; see `load_everything`."""
+    found = {part: find_parts(data, part) for part in (TRAIN, TEST)}
+    folders = [folder for folder in dict.fromkeys(found.values()) if folder is not None]
+    train, *others = [open_parts(folder) for folder in folders]
+    use_weights = "weights" in train.parts[0].entry.arrays
+    names: dict[str, Any] = {
+        "label_names": train.label_names,
+        "feature_names": train.feature_names,
+        "encoder": train.encoder,
+    }
+    size = max(part.n_points for part in train.parts)
+    with PartsWriter(target, train.n_features, train.n_labels, points_per_part=size, **names) as writer:
+        for dataset in (train, *others):
+            for part in dataset.parts:
+                one = part.read()
+                weights = one.sample_weight if dataset is train or _test_weights_count(data) else None
+                if use_weights and weights is None:
+                    weights = np.ones(one.n_points)
+                writer.add(one.X, one.Y, weights if use_weights else None, times=one.times)
+
+
+def _test_weights_count(data: str) -> bool:
+    """Whether the weights of test points are for training, too; those of a prepared log are mostly for measuring."""
+    summary = read_summary(Path(data)) if Path(data).is_dir() else None
+    return summary is None or summary["settings"].get("point_weights") is not None
+
+
+def _join(train: Dataset, test: Dataset) -> Dataset:
+    if test.n_points == 0:
+        return train
+    X, Y = (sparse.vstack(pair, format="csr") for pair in ((train.X, test.X), (train.Y, test.Y)))
+    weights = None
+    if train.sample_weight is not None or test.sample_weight is not None:
+        both = ((part.sample_weight, part.n_points) for part in (train, test))
+        weights = np.concatenate([np.ones(n) if own is None else own for own, n in both])
+    have_times = train.times is not None and test.times is not None
+    times = np.concatenate([train.times, test.times]) if have_times else None
+    groups = None
+    if train.groups is not None:  # a test point is a group
+        groups = np.concatenate([train.groups, train.groups.max(initial=0) + 1 + np.arange(test.n_points)])
+    others: dict[str, Any] = {"encoder": train.encoder, "times": times, "groups": groups}
+    return Dataset(X, Y, train.label_names, train.feature_names, weights, **others)
 
 
 def _with_others(data: str, path: Path, part: str, options: DataOptions) -> Dataset:

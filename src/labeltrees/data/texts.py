@@ -183,6 +183,13 @@ class TextTable:
         """Return the names that occur, sorted."""
         return sorted(set(itertools.chain.from_iterable(self.labels)))
 
+    def joined(self, other: TextTable) -> TextTable:
+        """Return the records of two tables."""
+        weights = None
+        if self.weights is not None or other.weights is not None:
+            weights = [*(self.weights or [1.0] * len(self.texts)), *(other.weights or [1.0] * len(other.texts))]
+        return TextTable([*self.texts, *other.texts], [*self.labels, *other.labels], weights)
+
     def take(self, rows: Sequence[int]) -> TextTable:
         """Return some of the records."""
         weights = self.weights

@@ -159,7 +159,7 @@ def test_a_number_turns_it_off_and_other_values_are_refused():
     model = fit(X, Y, C=0.5)
     assert model.stats_["C"] == [0.5]
     assert "C_losses" not in model.stats_
-    for wrong in ("best", None, (0.1, 1.0)):
+    for wrong in ("best", None, (0.1, -1.0)):
         with pytest.raises(InputError, match=r"^C must be"):
             fit(X, Y, C=wrong)
 

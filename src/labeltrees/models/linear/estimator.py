@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from labeltrees._settings import check_settings, refuse_gone, refusing
@@ -66,10 +66,10 @@ class LabelTreeClassifier(
         Scale every point to unit length, in `fit` and when predicting.
     loss : {"squared_hinge", "logistic"} or Solver, default "squared_hinge"
         **Classifiers.** The loss function, or a `Solver` with it and the solver's settings.
-    C : float or "auto", default "auto"
+    C : float, tuple of float or "auto", default "auto"
         Cost of errors, as in liblinear. "auto" chooses a value for each depth of the tree: it holds out a tenth of the
         points, trains a sample of the classifiers at several values on the others and compares the losses. `stats_`
-        has the values as ``"C"``, by depth.
+        has the values as ``"C"``, by depth. A tuple gives values by depth; deeper nodes have the last one.
     class_weight : None, "balanced", mapping from labels to numbers, or array (L,)
         Costs of the labels' points.
     label_texts : {"missing", "all", "none"} or dict, default "missing"
@@ -151,6 +151,29 @@ class LabelTreeClassifier(
     def one_vs_all(cls, **changes: Any) -> LabelTreeClassifier:
         """Return DiSMEC's setting: one node, in which every label is trained against all others."""
         return cls(**{"tree": "flat", **changes})
+
+    @classmethod
+    def like(cls, model: LabelTreeClassifier, **changes: Any) -> LabelTreeClassifier:
+        """Return an unfitted classifier with the parameters of a fitted one, and with what its fit has chosen.
+
+        Use it to train on all points with the parameters that were evaluated on some of them: C of each depth, whether
+        evidence is used, and the settings of the vectorizer are those of `model`, whatever the new points are.
+
+        Examples
+        --------
+        >>> import labeltrees as lt
+        >>> evaluated = lt.LabelTreeClassifier(trend=None).fit([[1, 0], [0, 1]], [["a"], ["b"]])
+        >>> lt.LabelTreeClassifier.like(evaluated)
+        LabelTreeClassifier(C=1.0)
+        """
+        check_is_fitted(model, "searcher_")
+        costs = tuple(model.stats_["C"])
+        parameters = {**model.get_params(deep=False), "C": costs if len(costs) > 1 else costs[0]}
+        if model.searcher_.evidence is None:
+            parameters["evidence"] = None
+        if getattr(model, "vectorizer_", None) is not None:
+            parameters["vectorizer"] = clone(model.vectorizer_)
+        return cls(**{**parameters, **changes})
 
     def set_params(self, **parameters: Any) -> LabelTreeClassifier:
         """Set parameters, as scikit-learn does; ``tree__cover`` and ``loss__eps`` need no `TreeBuilder` or `Solver`."""

@@ -107,7 +107,7 @@ def linear_settings(model: LabelTreeClassifier, n_labels: int, names: LabelNames
     """Return how the classifiers of a model are trained."""
     return LinearSettings(
         **solver_of(model.loss).get_params(),
-        C=model.C,
+        C=tuple(model.C) if isinstance(model.C, list) else model.C,  # a list, if the model was loaded
         balanced=isinstance(model.class_weight, str),
         label_cost=label_costs(model.class_weight, n_labels, names),
     )

@@ -40,8 +40,10 @@ _COST = number(1e-12, 1e12)
 def _check_cost(name: str, value: Any) -> None:
     if isinstance(value, str):
         check_choice(name, value, ("auto",))
-    else:
-        _COST(name, value)
+        return
+    several = isinstance(value, tuple | list) and len(value) > 0
+    for cost in value if several else (value,):
+        _COST(name, cost)
 
 
 def _check_costs(name: str, value: Any) -> None:
@@ -201,7 +203,7 @@ class LinearParameters:
     loss: str | Solver = setting(
         "squared_hinge", _check_loss, "Loss function of the classifiers.", choices=tuple(LOSSES), daily=True
     )
-    C: float | str = setting(
+    C: float | tuple[float, ...] | str = setting(
         "auto",
         _check_cost,
         "Cost of errors, as in liblinear; auto: chosen for each depth of the tree by the loss on held-out points.",
