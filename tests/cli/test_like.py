@@ -103,3 +103,10 @@ def test_other_presets_and_text_models_are_refused(run, shop, tmp_path):
     result = run("fit", folder / "data", *arguments)
     assert result.exit_code != 0
     assert "--preset cannot be combined with --like" in result.stderr
+
+
+def test_the_kinds_of_evidence_that_helped_are_kept(shop):
+    _, (train, _) = shop
+    model = lt.LabelTreeClassifier(evidence="neighbours").fit(train[:3000])
+    again = lt.LabelTreeClassifier.like(model)
+    assert again.evidence == ("neighbours" if model.stats_["evidence"]["used"] else None)

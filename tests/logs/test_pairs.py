@@ -170,3 +170,33 @@ def test_pairs_of_low_engagement_are_found_without_their_age():
 def test_a_half_life_needs_times():
     with pytest.raises(lt.errors.InputError, match="half_life needs the time of events"):
         lt.prepare_logs(FRAME.drop("time"), half_life="5d")
+
+
+def test_earlier_periods_give_more_training_points_and_the_same_test_points():
+    log = lt.datasets.load_shop_log()
+    settings = {"context": "customer", "history_before": "2025-05-01", "min_engagement": 0}
+    by_time = {**settings, "test_since": "2025-06-01"}
+    one = prepare(log, features=("history", 1), **by_time)
+    three = prepare(log, features=("history", 3), **by_time)
+    moments = log["time"].str.to_datetime()
+    n_points, n_pairs = 0, 0  # by the definition: periods of 31 days, with everything before as history
+    for number in range(3):
+        start = dt.datetime(2025, 5, 1) - number * dt.timedelta(days=31)
+        known = log.filter(moments < start)["customer"].unique()
+        in_period = (moments >= start) & (moments < start + dt.timedelta(days=31))
+        labels = log.filter(in_period).filter(pl.col("customer").is_in(known.implode())).select("customer", "item")
+        n_points += labels["customer"].n_unique()
+        n_pairs += labels.unique().height
+    assert (three.train.n_points, three.train.Y.nnz) == (n_points, n_pairs)
+    for first, second in ((one.test.Y, three.test.Y), (one.test.X, three.test.X)):
+        assert first.nnz == second.nnz
+    # At random, a test context has one point, and none of its earlier periods is used for training.
+    several = prepare(log, features=("history", 2), test_share=0.2, **settings)
+    assert len(np.unique(several.train.groups)) < several.train.n_points
+    assert several.test.n_points <= 0.2 * 500
+
+
+def test_several_points_need_a_cut():
+    log = lt.datasets.load_shop_log()
+    with pytest.raises(InputError, match="points_per_context is for baskets, and for histories that end at"):
+        prepare(log, context="customer", session="basket", features=("history", 2))

@@ -81,8 +81,9 @@ def prepare_logs(
         "basket": some items of each context (or session) are hidden and become labels, the others are features; needs
         no times. Every training basket gives several points with different hidden items, fewer the larger the log is (8
         up to 2 million pairs of basket and item, 1 above 8 million); they are one group and share the weight of the
-        basket. ("basket", 4) is at most 4 points per basket. A `TfidfVectorizer`, scikit-learn's or similar: the words
-        of the context, or of `feature_column`. By default chosen by the arguments that are given, else "words".
+        basket. ("basket", 4) is at most 4 points per basket; ("history", 2) adds a point per context whose history ends
+        one training window earlier. A `TfidfVectorizer`, scikit-learn's or similar: the words of the context, or of
+        `feature_column`. By default chosen by the arguments that are given, else "words".
     history_before : time, optional
         The end of the history: an ISO text, a date or a datetime.
     hide : float

@@ -24,7 +24,9 @@ REASONS = (
     "weight missing or not a number",
     "weight not above 0",
 )
-HISTORY, TRAINING, TESTING = 0, 1, 2  # the window of an event, by its time; without a split by time all are TRAINING
+# The window of an event, by its time; without a split by time all are TRAINING. With several points per history,
+# windows between HISTORY and TRAINING are for training, too.
+HISTORY, TRAINING, TESTING = 0, 100, 101
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ def clean_events(events: Events, settings: LogSettings) -> CleanEvents:
     extra: list[str] = [name for name in ("name", "feature", "session") if name in columns]
     if has_time:
         extra.append("moment")
-    window = window_of("moment", settings)
+    window = window_of("moment", settings, earlier_cuts(settings, kept["last"]))
     kept_columns = ["context", "item", "weight", window, *extra]
     kept_frames = [
         source.with_columns(understood).with_columns(reason).filter(pl.col("reason") == 0).select(kept_columns)
@@ -185,11 +187,26 @@ def _reasons_that_can_occur(
     return used
 
 
-def window_of(column: str, settings: LogSettings) -> pl.Expr:
-    """Return the window (HISTORY, TRAINING or TESTING) of the moments in a column."""
+def earlier_cuts(settings: LogSettings, last: dt.datetime | None) -> dict[int, dt.datetime]:
+    """Return the start of each training window before `history_before`, the newest first.
+
+    They are as long as the training window, which ends with the split by time or with the last event.
+    """
+    n_points, cut, end = settings.points_per_context, settings.history_before, settings.test_since or last
+    if settings.features != "history" or settings.has_sessions or n_points == "auto" or cut is None or end is None:
+        return {}
+    return {TRAINING - number: cut - number * (end - cut) for number in range(1, int(n_points))}
+
+
+def window_of(column: str, settings: LogSettings, cuts: dict[int, dt.datetime] | None = None) -> pl.Expr:
+    """Return the window (HISTORY, TRAINING, TESTING, or one of `cuts`) of the moments in a column."""
     window, moment = pl.lit(TRAINING, pl.UInt8), pl.col(column)
     if settings.test_since is not None:
         window = pl.when(moment >= settings.test_since).then(pl.lit(TESTING, pl.UInt8)).otherwise(window)
     if settings.history_before is not None:
-        window = pl.when(moment < settings.history_before).then(pl.lit(HISTORY, pl.UInt8)).otherwise(window)
+        end = settings.history_before
+        for number, start in (cuts or {}).items():
+            window = pl.when((moment >= start) & (moment < end)).then(pl.lit(number, pl.UInt8)).otherwise(window)
+            end = start
+        window = pl.when(moment < end).then(pl.lit(HISTORY, pl.UInt8)).otherwise(window)
     return window.alias("window")

@@ -323,7 +323,7 @@ class PointDatasets:
         self, features: PointFeatures, label_names: list[str], points: pl.DataFrame, n_train: int, settings: LogSettings
     ) -> None:
         self._features, self._label_names, self._n_train = features, label_names, n_train
-        self._several = int(settings.points_per_context) > 1
+        self._several = settings.features == "basket" and int(settings.points_per_context) > 1
         # Test points have weights in any case: results are shown by context and by traffic.
         weighted = settings.point_weights == "events"
         self._weights = {

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from labeltrees.logs.clean import HISTORY, TESTING, TRAINING, window_of
+from labeltrees.logs.clean import HISTORY, TESTING, TRAINING, earlier_cuts, window_of
 from labeltrees.logs.events import collect
 from labeltrees.logs.features import LIST_SEPARATOR
 from labeltrees.logs.settings import LOW_ENGAGEMENT, LogSettings
@@ -94,7 +94,9 @@ class Recency:
 
     def label_factor(self, settings: LogSettings) -> pl.Expr:
         """Return the factor of a pair by its window: the age of a training event is taken at the split."""
-        ends = {HISTORY: settings.history_before, TRAINING: settings.test_since, TESTING: None}
+        starts = self._starts(settings)
+        ends = {window: starts[window + 1] for window in starts if window < TRAINING}
+        ends |= {HISTORY: starts[min(starts)], TRAINING: settings.test_since, TESTING: None}
         return _by_window({window: self.factor(moment) for window, moment in ends.items()})
 
     def history_factor(self, settings: LogSettings) -> pl.Expr:
@@ -104,7 +106,12 @@ class Recency:
                 return pl.lit(1.0)
             age = (pl.lit(self.last).dt.epoch("us") - pl.col("order")).cast(pl.Float64)
             return (age * (math.log(2) / _microseconds(self.half_life))).clip(upper_bound=690).exp()
-        return _by_window({TRAINING: self.factor(settings.history_before), TESTING: self.factor(settings.test_since)})
+        starts = self._starts(settings) | {TESTING: settings.test_since}
+        return _by_window({window: self.factor(start) for window, start in starts.items()})
+
+    def _starts(self, settings: LogSettings) -> dict[int, dt.datetime | None]:
+        """Return the start of each training window."""
+        return {TRAINING: settings.history_before, **earlier_cuts(settings, self.last)}
 
 
 def _microseconds(length: dt.timedelta) -> float:

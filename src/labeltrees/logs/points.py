@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from labeltrees.errors import InputError
-from labeltrees.logs.clean import HISTORY, TRAINING
+from labeltrees.logs.clean import HISTORY, TESTING, TRAINING
 from labeltrees.logs.events import collect
 from labeltrees.logs.pairs import Pairs, Recency, Threshold, marked_pairs
 from labeltrees.logs.settings import LogSettings
@@ -201,12 +201,10 @@ def _count(frame: pl.DataFrame, sums: pl.DataFrame) -> dict[str, dict[str, int]]
 
 
 def points_per_context(n_pairs: int, settings: LogSettings) -> int:
-    """Return how many training points a basket gives, at most: as given, or fewer the more pairs the log has."""
-    if settings.features != "basket":
-        return 1
+    """Return how many training points a context gives, at most; by default fewer the larger a log of baskets is."""
     if settings.points_per_context != "auto":
         return int(settings.points_per_context)
-    return max(1, min(_MANY_PAIRS // max(n_pairs, 1), _MOST_POINTS))
+    return 1 if settings.features != "basket" else max(1, min(_MANY_PAIRS // max(n_pairs, 1), _MOST_POINTS))
 
 
 def order_points(points: pl.DataFrame, settings: LogSettings) -> tuple[pl.DataFrame, int]:
@@ -218,14 +216,16 @@ def order_points(points: pl.DataFrame, settings: LogSettings) -> tuple[pl.DataFr
     """
     points = points.sort("context", "window")
     if settings.test_since is not None:
-        for_test = points["window"].to_numpy() != TRAINING
+        for_test = points["window"].to_numpy() == TESTING
     else:
         contexts = points["group"].unique().sort()
         n_test = round(settings.test_share * len(contexts))
         if settings.test_share > 0 and len(contexts) > 1:
             n_test = max(n_test, 1)
         drawn = np.random.default_rng(settings.random_state).permutation(len(contexts))[:n_test]
-        for_test = points["group"].is_in(contexts[np.sort(drawn)].implode()).to_numpy()
+        drawn_for_test = pl.col("group").is_in(contexts[np.sort(drawn)].implode())
+        points = points.filter(~drawn_for_test | (pl.col("window") == TRAINING))  # one test point per context
+        for_test = points.select(drawn_for_test)["group"].to_numpy()
     n_train = int(len(for_test) - for_test.sum())
     if n_train == 0:
         message = f"all {points.height:,} remaining points are for testing, none for training"

@@ -204,7 +204,7 @@ class LogSettings(Columns):
     points_per_context: int | str = setting(
         "auto",
         _points,
-        "Training points per basket, with different hidden items, or per history, with different ends; auto: by size.",
+        "Training points per basket, with different hidden items (auto: by size), or per history, with earlier ends.",
         metavar="N|auto",
     )
     half_life: Any = setting(
@@ -338,6 +338,10 @@ class LogSettings(Columns):
         if self.hide != LogSettings().hide and self.features != "basket":
             message = "{} needs {}, not {}"
             raise InputError(message, Parameter("hide"), Parameter("features", "basket"), repr(self.features))
+        several = self.points_per_context not in ("auto", 1)
+        if several and self.features != "basket" and (self.features != "history" or self.has_sessions):
+            message = "{} is for baskets, and for histories that end at {}: sessions are points already"
+            raise InputError(message, Parameter("points_per_context"), Parameter("history_before"))
         if self.period is not None and self.since is not None and self.until is not None:
             message = "at most two of {}, {} and {} can be given"
             raise InputError(message, *map(Parameter, ("since", "until", "period")))

@@ -169,8 +169,8 @@ class LabelTreeClassifier(
         check_is_fitted(model, "searcher_")
         costs = tuple(model.stats_["C"])
         parameters = {**model.get_params(deep=False), "C": costs if len(costs) > 1 else costs[0]}
-        if model.searcher_.evidence is None:
-            parameters["evidence"] = None
+        if model.evidence is not None:  # the kinds that helped; their weights are learned again
+            parameters["evidence"] = "+".join(model.stats_["evidence"]["weights"]) or None
         if getattr(model, "vectorizer_", None) is not None:
             parameters["vectorizer"] = clone(model.vectorizer_)
         return cls(**{**parameters, **changes})
