@@ -187,6 +187,17 @@ def test_forget_is_a_fit_without_the_points():
     assert_same_bytes(model, lt.LabelTreeClassifier(C=1.0, fanout=8, tree=model.tree_).fit(X[kept_more], Y[kept_more]))
 
 
+def test_forgetting_leaves_out_labels_that_were_removed():
+    labels = [[f"label {label}" for label in row.nonzero()[0]] for row in Y.toarray()]
+    model = lt.LabelTreeClassifier(C=1.0, fanout=8).fit(X, labels)
+    model.retire(["label 3"]).compact()
+    with pytest.warns(UserWarning, match="left out"):
+        report = model.forget([0], (X, labels))
+    assert report.exact
+    assert "label 3" not in model.classes_
+    assert model.n_points_ == 599
+
+
 def test_names_and_columns_are_appended():
     texts = ["red apple", "green apple", "ripe pear", "green pear"] * 5
     labels = [["apple"], ["apple"], ["pear"], ["pear"]] * 5

@@ -56,13 +56,13 @@ class UpdateData:
     n_dropped: int
 
 
-def read_update(model: LabelTreeClassifier, X: Any, Y: Any, replay: Any) -> UpdateData:
-    """Return the points of an update, checked."""
+def read_update(model: LabelTreeClassifier, X: Any, Y: Any, replay: Any, *, grow: bool = True) -> UpdateData:
+    """Return the points of an update, checked; only if it may `grow` does the encoder get new columns."""
     given = arguments_of(X, Y, None)
     old = None if replay is None else _replayed(replay)
     encoder = encoder_of(model)
     texts = _contexts(encoder, X, given)
-    grown = encoder if encoder is None else grow_encoder(encoder, texts, given, model.n_points_)
+    grown = encoder if encoder is None or not grow else grow_encoder(encoder, texts, given, model.n_points_)
     n_features = model.n_features_in_ if grown is None else grown.n_features
     names = feature_names_of(model) if grown is None else grown.feature_names
     blocks = []

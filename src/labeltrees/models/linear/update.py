@@ -147,7 +147,7 @@ def forget_points(model: LabelTreeClassifier, points: Any, replay: Any) -> Updat
 
 def _split_off(model: LabelTreeClassifier, points: Any, replay: Any) -> tuple[UpdateData, bool, bool, Any]:
     """Return the points that stay as old points, and which labels the others have."""
-    data = read_update(model, *_pair(replay), replay=None)
+    data = _known_labels(model, read_update(model, *_pair(replay), replay=None, grow=False))
     n = data.points.X.shape[0]
     ids = np.asarray(points)
     if ids.dtype == bool and ids.shape == (n,):
@@ -156,8 +156,6 @@ def _split_off(model: LabelTreeClassifier, points: Any, replay: Any) -> tuple[Up
         refuse("points", "row numbers of replay, or one bool per row", points)
     if len(ids) and (ids.min() < 0 or ids.max() >= n):
         refuse("points", f"row numbers of replay, in [0, {n})", int(ids[(ids < 0) | (ids >= n)][0]))
-    if data.n_labels > model.searcher_.n_labels:
-        refuse("replay", "the points that the model was trained on, with its labels", f"{data.n_labels} labels")
     gone = np.zeros(n, dtype=bool)
     gone[ids] = True
     if gone.all():
@@ -178,6 +176,16 @@ def _split_off(model: LabelTreeClassifier, points: Any, replay: Any) -> tuple[Up
     without = bool(len(ids)) and bool((np.diff(whole.Y.indptr)[gone] == 0).any())
     forgotten = _Forgotten(touched, without or len(ids) > 0, before)
     return replace(data, points=own, times=times, groups=groups), True, True, forgotten
+
+
+def _known_labels(model: LabelTreeClassifier, data: UpdateData) -> UpdateData:
+    """Return points without the labels that the model does not know."""
+    n_labels, Y = model.searcher_.n_labels, data.points.Y
+    if data.n_labels == n_labels:
+        return data
+    known = sp.csr_array(Y[:, :n_labels])
+    points = replace(data.points, Y=known)
+    return replace(data, points=points, n_labels=n_labels, names=model._label_names, n_dropped=Y.nnz - known.nnz)
 
 
 def _pair(replay: Any) -> tuple[Any, Any]:
