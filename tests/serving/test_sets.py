@@ -186,3 +186,12 @@ def test_all_workers_use_a_set_as_soon_as_it_is_stored(start_server, model_folde
             found = httpx2.post(predict, json={"text": "red apple", "candidates": "@stock"}).json()["labels"]
             assert set(found) == set(labels)
     assert os.listdir(tmp_path / "sets") == ["stock.json"]
+
+
+def test_the_path_of_a_search_is_that_of_the_allowed_labels(app, text_model, post):
+    reply = post(app, PREDICT, {"text": "red apple", "candidates": "@in_stock", "path": True}).json()
+    tree = text_model.tree_
+    allowed = {list(text_model.classes_).index(label) for label in LABELS[:6]}
+    above = {int(node) for label in allowed for node in tree.path(label)}
+    assert {one["node"] for one in reply["path"][0]["opened"]} <= above
+    assert all(set(nodes) <= above for nodes in reply["path"][0]["answers"])

@@ -214,8 +214,13 @@ void SearchEngine::trace(int64_t tree, const QueryRow& row, const SearchRequest&
   SearchRequest own = request;
   if (own.discounts)
     for (int64_t before = 0; before < tree; ++before) own.discounts += trees_[before]->store.n_nodes();
+  // Lists per query are for a batch, of which this is one row.
+  if (!request.candidates.per_query() && !request.exclude.per_query()) {
+    require_links(request);
+    set_filters(*scratch, request, 0);
+  }
   SearchStats stats;
-  scratch->best.start(request.k);
+  scratch->best.start(request.k, request.k, request.limits);
   scratch->tree_search.run(trees_[tree]->store, scratch->queries[tree], own,
                            scratch->filters.of_tree(static_cast<size_t>(tree)), scratch->best, stats, nullptr, &opened);
   if (!found) return;
