@@ -8,7 +8,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc 2>/dev/null || echo 2)
 PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: quickstart test test-native test-aarch64 lint format docs bench sanitize sanitize-threads fuzz faults mutants wheel check-wheel \
+.PHONY: quickstart test test-native test-aarch64 lint format docs bench sanitize sanitize-threads fuzz fuzz-native faults mutants wheel check-wheel \
   check-blocks clean install
 
 install: .venv/installed
@@ -118,6 +118,15 @@ SECONDS ?= 60
 fuzz: install
 	LD_PRELOAD="$(if $(CORE),$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so))" \
 	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH="$(CORE)" $(BIN)/python -m tests.fuzz.run --seconds $(SECONDS)
+
+# The native readers under libFuzzer with AddressSanitizer and UndefinedBehaviorSanitizer, SECONDS each; needs clang.
+CLANG ?= clang++
+fuzz-native: install
+	@command -v $(CLANG) >/dev/null || { echo "fuzz-native skipped: no $(CLANG) (apt-get install clang)"; exit 0; }; \
+	  $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DCMAKE_CXX_COMPILER=$(CLANG) \
+	    -S tests/fuzz/native -B build/fuzz-native >/dev/null && \
+	  $(BIN)/cmake --build build/fuzz-native -- --quiet && \
+	  $(BIN)/python -m tests.fuzz.native.run --seconds $(SECONDS)
 
 # Lets every write, fsync, rename, mmap and large allocation fail, and kills commands at random moments.
 faults: install

@@ -185,7 +185,7 @@ def check_sample_weight(sample_weight: Any, n_points: int, name: str = "sample_w
         return None
     try:
         weights = np.array(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError, OverflowError, RuntimeError):
         refuse(name, "an array of numbers", sample_weight)
     if weights.shape != (n_points,):
         refuse(name, f"of shape ({n_points},)", f"shape {weights.shape}")
@@ -290,7 +290,7 @@ def _as_csr(name: str, matrix: Any) -> Any:
 def _as_dense(name: str, matrix: Any) -> NDArray[Any]:
     try:
         dense = np.asarray(matrix)
-    except (ValueError, TypeError, OverflowError) as error:
+    except (ValueError, TypeError, OverflowError, RuntimeError) as error:
         message = f"{name} is not a matrix: {error}"
         raise InputError(message) from None
     if dense.ndim != 2:
@@ -309,7 +309,7 @@ def _sparse_as_csr(name: str, matrix: Any) -> Any:
             canonical.sum_duplicates()
     except InputError:
         raise
-    except (ValueError, TypeError, IndexError, OverflowError, AttributeError) as error:
+    except (ValueError, TypeError, IndexError, OverflowError, AttributeError, RuntimeError) as error:
         message = f"{name} is a damaged sparse matrix: {error}"
         raise InputError(message) from None
     return canonical

@@ -99,6 +99,14 @@ class LabelTreesError(Exception):
         return f"{message[:1500]} ... {message[-400:]}" if len(message) > LONGEST_MESSAGE else message
 
 
+def _safe_repr(value: object) -> str:
+    """Return the repr of a value, or the name of its type if that fails: a damaged matrix cannot be shown."""
+    try:
+        return repr(value)
+    except Exception:
+        return f"<{type(value).__name__}>"
+
+
 class InputError(LabelTreesError, ValueError):
     """An argument, an array or a dataset is not valid.
 
@@ -117,7 +125,7 @@ class InputError(LabelTreesError, ValueError):
     @classmethod
     def of_value(cls, name: str, allowed: str, given: object, also: Phrase | None = None, hint: str = "") -> InputError:
         """Return the error for a parameter that must be `allowed`, or what `also` adds for Python, and a hint."""
-        text = repr(given)
+        text = _safe_repr(given)
         shown = text if len(text) <= 80 else text[:77] + "..."
         error = cls("{} must be {}{}, got {}{}", Parameter(name), allowed, "" if also is None else also, shown, hint)
         error.name, error.allowed = name, allowed

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import re
+import resource
 import sys
 import tempfile
 import time
@@ -106,6 +107,33 @@ def mutate(data: bytes, others: list[bytes], rng: random.Random) -> bytes:
     return bytes(changed[:LONGEST])
 
 
+class Bounds:
+    """Fails an execution that takes too much memory or time.
+
+    Memory is the growth of the process's peak: small inputs must not need much, whatever they say.
+    """
+
+    MOST_BYTES = 256 << 20
+    MOST_SECONDS = 10.0
+
+    def __init__(self) -> None:
+        self.peak, self.started = peak_bytes(), time.perf_counter()
+
+    def check(self) -> None:
+        grown, seconds = peak_bytes() - self.peak, time.perf_counter() - self.started
+        if grown > self.MOST_BYTES:
+            message = f"took {grown >> 20} MiB of memory"
+            raise AssertionError(message)
+        if seconds > self.MOST_SECONDS:
+            message = f"took {seconds:.1f} s"
+            raise AssertionError(message)
+
+
+def peak_bytes() -> int:
+    """Return the most memory that this process has had."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
 def fuzz(
     target: Callable[[bytes], None], seeds: list[bytes], package: Path, seconds: float, most: int, seed: int
 ) -> Findings:
@@ -121,8 +149,12 @@ def fuzz(
         outcome = []
 
         def call(data: bytes = data, outcome: list[Any] = outcome) -> None:
+            bounds = Bounds()
             try:
-                target(data)
+                try:
+                    target(data)
+                finally:
+                    bounds.check()
             except LabelTreesError as error:
                 outcome.append(re.sub(r"'[^']*'|[^A-Za-z ]+", "", str(error).replace(folder, ""))[:60])
             except BaseException as error:

@@ -98,6 +98,36 @@ def _tables(folder: Path) -> None:
     put("parquet", "small", (folder / "a.parquet").read_bytes())
     pl.read_csv(LOG).write_parquet(folder / "log.parquet")
     put("events_parquet", "small", (folder / "log.parquet").read_bytes())
+    put_skos()
+    rng = np.random.default_rng(0)
+    for number in range(8):
+        put("objects", f"random-{number}", rng.integers(0, 256, 200, np.uint8).tobytes())
+    put("tensor", "small", bytes([0, 0, 0, 0, 1, 0, 0, 0, 0, 2, 0, 0, 0, 0, 2]))
+    put("tensor", "long", bytes([1, *[0, 0, 0, 0, 3] * 100]))
+
+
+def put_skos() -> None:
+    """Write a small vocabulary in three forms."""
+    names = 'xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:s="http://www.w3.org/2004/02/skos/core#"'
+    put(
+        "skos_xml",
+        "small",
+        f'<r:RDF {names}><s:Concept r:about="http://x/1"><s:prefLabel xml:lang="en">cats</s:prefLabel>'
+        "<s:altLabel>felines</s:altLabel></s:Concept></r:RDF>".encode(),
+    )
+    put(
+        "skos_turtle",
+        "small",
+        b"@prefix s: <http://www.w3.org/2004/02/skos/core#> .\n@base <http://x/> .\n"
+        b'<1> a s:Concept ; s:prefLabel "cats"@en, """katzen"""@de ; s:altLabel "felines" .\n',
+    )
+    put(
+        "skos_triples",
+        "small",
+        b'<http://x/1> <http://www.w3.org/2004/02/skos/core#prefLabel> "cats"@en .\n'
+        b'<http://x/1> <http://www.w3.org/2002/07/owl#deprecated> "1e9"'
+        b"^^<http://www.w3.org/2001/XMLSchema#decimal> .\n",
+    )
 
 
 if __name__ == "__main__":

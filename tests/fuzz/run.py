@@ -4,7 +4,8 @@
     python -m tests.fuzz.run --seconds 0 --executions 0 --results benchmarks/results/fuzz.md
 
 Starts from the files in corpus/ and prints one line of JSON per target: executions, how many were refused, lines of
-Python reached, and crashes, which are anything but an error of ours. A crash is written to corpus/<target>/, where the
+Python reached, and crashes, which are anything but an error of ours within 256
+MiB and 10 s. A crash is written to corpus/<target>/, where the
 ordinary tests read it from then on. Each line is added to build/fuzz.jsonl; --results writes a table of the sums over
 all runs. With --atheris, Atheris drives the first target instead of our own engine.
 """

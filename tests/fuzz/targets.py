@@ -6,6 +6,7 @@ Checksums are put right first where a format has them: an attacker would do so, 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import json
 import os
@@ -13,6 +14,7 @@ import re
 import shutil
 import struct
 import tempfile
+import warnings
 import zlib
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -20,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 import labeltrees as lt
 from labeltrees import _core
@@ -208,6 +211,154 @@ def _http(data: bytes) -> None:
         raise lt.errors.InputError(message)
 
 
+def _tensor(data: bytes) -> None:
+    """A tensor of the Open Inference protocol: the bytes choose its shape, datatype and number of values."""
+    numbers = [int.from_bytes(data[i : i + 5], "big", signed=True) for i in range(0, min(len(data), 3000), 5)]
+    names = ("FP32", "INT64", "INT32", "BYTES", "BOOL", "FP64", "x", None)
+    kind = names[(data[:1] or b"\0")[0] % len(names)]
+    shape: Any = numbers[1:] if data[:1] != b"s" else data.decode("latin-1")
+    tensor = {"name": "indices", "datatype": kind, "shape": shape, "data": numbers[: 1 + len(data) % 50]}
+    others = {**tensor, "name": "values", "shape": numbers[2:]}
+    texts = {"name": "text", "datatype": "BYTES", "shape": numbers[:9], "data": ["red cat"] * (len(data) % 7)}
+    _http(b"\2" + json.dumps({"inputs": [texts] if len(data) % 2 else [tensor, others]}).encode())
+
+
+@functools.cache
+def _hostile_model() -> Any:
+    return lt.LabelTreeClassifier(n_jobs=2).fit(np.eye(12, dtype=np.float32), np.eye(12))
+
+
+class _Hostile:
+    """Makes objects from bytes whose methods change other objects while they are read."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data, self.at = data, 0
+        self.lists: list[list[Any]] = []
+        self.arrays: list[Any] = []
+
+    def byte(self) -> int:
+        self.at += 1
+        return self.data[self.at - 1] if self.at <= len(self.data) else 0
+
+    def act(self) -> None:
+        """Change a list or an array that was made before."""
+        choice = self.byte()
+        if self.lists and choice % 2:
+            target = self.lists[choice // 8 % len(self.lists)]
+            if choice & 4:
+                target.clear()
+            elif len(target) < 1000:
+                target.extend(target[:50])
+        elif self.arrays:
+            array = self.arrays[choice // 8 % len(self.arrays)]
+            if array.flags.writeable:
+                array[...] = np.array(2**31 - 1 if choice & 4 else -1).astype(array.dtype)
+
+    def number(self) -> Any:
+        hostile = self
+        value = self.byte() - 100
+
+        class Number(int):
+            def __float__(self) -> float:
+                hostile.act()
+                return float(value)
+
+            def __index__(self) -> int:
+                hostile.act()
+                return value
+
+            def __lt__(self, other: object) -> bool:
+                hostile.act()
+                return bool(value & 1)
+
+        class Index:
+            def __index__(self) -> int:
+                hostile.act()
+                return value
+
+        return (value, float(value), Number(value), Index(), None, "a", 10**30, float("nan"))[self.byte() % 8]
+
+    def list(self) -> list[Any]:
+        hostile = self
+
+        class Lying(list):  # type: ignore[type-arg]
+            def __len__(self) -> int:
+                hostile.act()
+                return hostile.byte() % 30
+
+            def __iter__(self) -> Any:
+                hostile.act()
+                return super().__iter__()
+
+        made = (list, Lying)[self.byte() % 2](self.number() for _ in range(self.byte() % 20))
+        self.lists.append(made)
+        return made
+
+    def array(self) -> Any:
+        kinds = ("i4", "i8", "f4", "f8", ">i4", ">f4", "u1", "O", "c8", "f2")
+        array = np.zeros(self.byte() % 40, kinds[self.byte() % len(kinds)])
+        if array.dtype.kind != "O":
+            array[...] = np.array([self.byte() % 14 for _ in range(len(array))]).astype(array.dtype)
+        array = array[:: 1 + self.byte() % 2]
+        self.arrays.append(array)
+        return array
+
+    def matrix(self) -> Any:
+        hostile = self
+        kind = ("csr", "csc", "coo", "lil", "dok", "bsr", "dia")[self.byte() % 7]
+        whole = sp.csr_array(np.eye(12, dtype=np.float32))
+        base = type(whole.asformat(kind))
+
+        class Lying(base):  # type: ignore[misc,valid-type]
+            def tocsr(self, copy: bool = False) -> Any:
+                hostile.act()
+                return super().tocsr(copy=copy)
+
+            def check_format(self, full_check: bool = True) -> None:
+                hostile.act()
+
+        matrix = Lying(whole.asformat(kind))
+        for name in ("indices", "indptr", "data", "row", "col", "offsets"):
+            if self.byte() % 3 == 0 and isinstance(getattr(matrix, name, None), np.ndarray):
+                with contextlib.suppress(ValueError, AttributeError, TypeError):  # SciPy refuses it itself
+                    setattr(matrix, name, self.array())
+        for name in ("indices", "indptr", "data"):
+            array = getattr(matrix, name, None)
+            if isinstance(array, np.ndarray) and array.dtype != object:
+                self.arrays.append(array)
+        return matrix
+
+    def thing(self) -> Any:
+        return (self.list, self.array, self.matrix, self.number)[self.byte() % 4]()
+
+
+def _objects(data: bytes) -> None:
+    """Objects with side effects as arguments of the library."""
+    with warnings.catch_warnings():  # of SciPy and NumPy
+        warnings.simplefilter("ignore")
+        _call_with_objects(_Hostile(data))
+
+
+def _call_with_objects(hostile: _Hostile) -> None:
+    model = _hostile_model()
+    answer = model.predictor()
+    a, b, c = hostile.thing(), hostile.thing(), hostile.thing()
+    calls: list[Callable[[], object]] = [
+        lambda: answer(a, b, exclude=c),
+        lambda: answer(a, b, candidates=c),
+        lambda: answer([0], [1.0], exclude=a, candidates=b, label_weight={1: c}),
+        lambda: model.predict_topk(a, exclude=b),
+        lambda: model.predict_topk(np.eye(12), candidates=a, label_weight=b),
+        lambda: lt.LabelTreeClassifier(C=1.0).fit(a, b, c),
+        lambda: lt.LabelTreeClassifier(C=1.0).fit(np.eye(12), [a, b] * 6),
+        lambda: lt.pifa(a, b),
+        lambda: lt.label_frequencies(a, b),
+        lambda: lt.Dataset(a, b, sample_weight=c),
+        lambda: lt.metrics.precision_at_k(a, b, 1),
+    ]
+    calls[hostile.byte() % len(calls)]()
+
+
 TARGETS: dict[str, Target] = {
     "model": _model,
     "manifest": _manifest,
@@ -224,6 +375,10 @@ TARGETS: dict[str, Target] = {
     "fasttext_text": in_file("a.ft", lt.read_texts),
     "annif": in_file("a.tsv", functools.partial(lt.read_texts, format="annif")),
     "vocabulary": in_file("vocabulary.csv", lt.read_vocabulary),
+    "skos_turtle": in_file("a.ttl", lt.read_vocabulary),
+    "skos_xml": in_file("a.rdf", lt.read_vocabulary),
+    "skos_triples": in_file("a.nt", lt.read_vocabulary),
+    "objects": _objects,
     "gz": in_file("a.jsonl.gz", lt.read_texts),
     "xz": in_file("a.jsonl.xz", lt.read_texts),
     "parquet": in_file("a.parquet", lt.read_texts),
@@ -232,3 +387,6 @@ TARGETS: dict[str, Target] = {
 }
 if all(find_spec(package) for package in ("msgspec", "prometheus_client")):
     TARGETS["http"] = _http
+    TARGETS["tensor"] = _tensor
+if not find_spec("pyoxigraph"):
+    TARGETS = {name: target for name, target in TARGETS.items() if not name.startswith("skos")}

@@ -48,7 +48,9 @@ class AlignedScratch {
     }
     size_ = n;
   }
-  void zero() { std::memset(static_cast<void*>(data_), 0, static_cast<size_t>(size_) * sizeof(T)); }
+  void zero() {
+    if (size_ > 0) std::memset(static_cast<void*>(data_), 0, static_cast<size_t>(size_) * sizeof(T));
+  }
 
   T* data() { return data_; }
   const T* data() const { return data_; }

@@ -195,7 +195,8 @@ def _check_lists(Y: Any) -> list[list[Any]]:
         refuse("Y", _ALLOWED, Y)
     rows = list(Y)
     for row, labels in enumerate(rows):
-        if isinstance(labels, str | bytes) or not isinstance(labels, Iterable) or not isinstance(labels, Sized):
+        is_list = isinstance(labels, Iterable) and isinstance(labels, Sized) and not isinstance(labels, str | bytes)
+        if not is_list or sp.issparse(labels):  # SciPy would trust the indices of a matrix
             refuse(f"Y[{row}]", "a list of labels", labels)
     return [list(labels) for labels in rows]
 

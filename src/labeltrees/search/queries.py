@@ -84,7 +84,7 @@ def query_rows(X: Any, n_features: int, n_threads: int = 1) -> _core.QueryRows:
         return _core.QueryRows(checked.shape[0], indptr, features, checked.data)
     try:
         dense = np.asarray(X)
-    except (ValueError, TypeError):  # rows of unequal length
+    except (ValueError, TypeError, RuntimeError):  # rows of unequal length
         dense = np.empty(0, dtype=object)
     if dense.dtype.kind not in "fiub":
         refuse("X", "a sparse matrix or a numeric array", X)
@@ -143,7 +143,7 @@ def label_weight_values(label_weight: Any, n_labels: int) -> Float32s:
     """Return the weights of labels for native code: one number of at least 0 per label."""
     try:
         values = np.asarray(label_weight)
-    except (ValueError, TypeError):  # rows of unequal length
+    except (ValueError, TypeError, RuntimeError):  # rows of unequal length
         values = np.empty(0, dtype=object)
     if values.shape != (n_labels,) or values.dtype.kind not in "iufb":
         refuse("label_weight", f"{n_labels} numbers, one per label", label_weight)
@@ -235,7 +235,7 @@ def _check_ids(name: str, ids: Any, n_labels: int) -> Int32s:
     """Return label ids as an array that nobody else can change."""
     try:
         array = np.array(ids)
-    except (ValueError, TypeError, OverflowError):  # rows of unequal length, or objects that refuse
+    except (ValueError, TypeError, OverflowError, RuntimeError):  # rows of unequal length, or objects that refuse
         array = np.empty(1, dtype=object)
     if array.size == 0:
         return np.zeros(0, np.int32)

@@ -48,7 +48,7 @@ def check_points(estimator: Any, X: Any, *, fitting: bool, n_jobs: int | None = 
         return X
     except InputError:
         raise
-    except (ValueError, OverflowError) as error:
+    except (ValueError, OverflowError, RuntimeError) as error:
         if is_table(X) and "could not convert" in str(error):
             refuse_table("X", X)
         raise InputError(str(error)) from None
