@@ -3,7 +3,7 @@
     python -m tests.fuzz.native.run [--seconds 60] [--results benchmarks/results/fuzz_native.md]
 
 Each program fuzzes one reader with native coverage, AddressSanitizer and UndefinedBehaviorSanitizer. An input that
-takes more than 512 MiB or 5 seconds is a fault, too. Corpora grow in build/fuzz-native-corpus; they start from real files.
+takes more than 512 MiB or 5 seconds is a fault, too. Corpora grow in build/fuzz-native-corpus, from real files.
 """
 
 from __future__ import annotations
