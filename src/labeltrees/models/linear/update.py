@@ -554,15 +554,16 @@ def _similarity(tree: LabelTree, embeddings: Any, new: Any, known: bool) -> tupl
     children = tree.children[edges].astype(np.int64)
     node = np.repeat(np.arange(len(parents)), np.diff(tree.child_ptr)[parents])
     labels, node = ~children[children < 0], node[children < 0]
-    rows = embeddings[labels]
-    sums = (
-        sp.csr_array(
-            (np.ones(len(labels), np.float32), (node, np.arange(len(labels)))), shape=(len(parents), len(labels))
-        )
-        @ rows
-    )
-    lengths = np.sqrt(np.asarray(sums.multiply(sums).sum(axis=1)).ravel())
-    cosines = np.asarray(rows.multiply(sums[node]).sum(axis=1)).ravel() / np.maximum(lengths[node], 1e-12)
     is_new = np.isin(labels, new)
-    old = float(cosines[~is_new].mean()) if (~is_new).any() else None
-    return float(cosines[is_new].mean()), old
+    rows = embeddings[labels]
+    sums = []
+    for some in (np.ones(len(labels), dtype=bool), is_new):
+        ones: Any = (np.ones(int(some.sum()), np.float32), (node[some], np.flatnonzero(some)))
+        sums.append(sp.csr_array(ones, shape=(len(parents), len(labels))) @ rows)
+    # The cosines of some labels with the centre c of their node add up to the product of their sum with c.
+    squares, products = (np.asarray(sums[0].multiply(own).sum(axis=1)).ravel() for own in sums)
+    lengths = np.maximum(np.sqrt(squares), 1e-12)
+    n_new = int(is_new.sum())
+    of_new = float((products / lengths).sum())
+    old = None if n_new == len(labels) else (float(lengths.sum()) - of_new) / (len(labels) - n_new)
+    return of_new / max(n_new, 1), old
