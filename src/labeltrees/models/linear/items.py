@@ -16,6 +16,7 @@ from labeltrees.search.evidence import Items, OwnItems, strongest_entries
 # baskets, get them among the items that are most often in the same baskets.
 MAX_DENSE, MAX_SPARSE, MIN_BASKETS, N_OTHERS = 2048, 20_000, 5, 64
 N_KEPT = 256  # largest weights of an item
+_NEVER = -1000.0  # the weight of an item for itself, where no item is bought again
 _MAX_PAIRS = 50_000_000  # of items in the same basket: larger baskets are left out, which bounds the memory
 
 
@@ -59,10 +60,15 @@ def make_items(known: KnownPoints, ridge: float) -> Items:
             rows.append(np.full(len(found), label_of[item]))
             columns.append(feature_of[found])
             values.append(own)
+    is_item = np.flatnonzero(items >= 0)
+    if baskets.nnz == known.X.nnz + known.Y.nnz:  # no point has one of its features as a label: nor will a query
+        rows.append(items[is_item])
+        columns.append(is_item)
+        values.append(np.full(len(is_item), _NEVER))
     entries: Any = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
     made = sp.csr_array(entries, shape=(n_labels, n_features))
     made.sort_indices()
-    return Items(strongest_entries(made.indptr, made.indices, made.data, N_KEPT))
+    return Items(strongest_entries(made.indptr, made.indices, made.data, N_KEPT + 1))
 
 
 def make_baskets(X: Any, Y: Any, items: Int64s) -> tuple[Any, Int64s, Int64s]:
