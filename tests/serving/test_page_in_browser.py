@@ -125,6 +125,10 @@ def test_the_description_of_the_api_is_shown(view, page_server):
     view.wait_for_selector("#PredictRequest")
     assert "curl" in view.inner_text("main")
     assert "agreement" in view.inner_text("#PredictRequest")
+    view.fill("#try-body", '{"text": "red apple", "k": 1}')
+    view.click("#try button")
+    view.wait_for_function("() => document.querySelector('#try-answer').textContent.includes('labels')")
+    assert "is-" in view.inner_text("#try-answer")
 
 
 @pytest.mark.skipif("LABELTREES_AXE" not in os.environ, reason="LABELTREES_AXE does not name axe.min.js")
@@ -140,3 +144,17 @@ def test_axe_finds_no_serious_fault(view, page_server, path):
         if fault["impact"] in ("serious", "critical")
     ]
     assert serious == []
+
+
+def test_why_colours_the_words_that_speak_for_a_label(view):
+    type_text(view, "red red apple")
+    view.wait_for_function("() => document.querySelector('#answers .name').textContent.match(/is-(red|apple)/)")
+    with view.expect_response("**/explain"):
+        view.locator("#answers .why").first.click()
+    view.wait_for_selector(".reasons mark")
+    assert view.inner_text(".reasons") == "red red apple"
+    label = view.inner_text("#answers .name >> nth=0").split("\n")[0].removeprefix("is-")
+    strongest = view.locator(".reasons mark.for[data-strength='4']").first
+    assert strongest.inner_text() == label
+    view.locator("#answers .why").first.click()
+    assert view.locator(".reasons").count() == 0

@@ -37,13 +37,42 @@ function table(head, rows) {
   return box;
 }
 
+// The path of an operation for the first model, or for a name to fill in.
+const pathOf = (path, operation) => path.replace("{name}", ((operation.parameters || [{schema: {}}])[0].schema.enum || ["NAME"])[0]);
+
+function command(method, path, operation) {
+  const body = JSON.stringify(operation.requestBody.content["application/json"].example);
+  return `curl ${method === "put" ? "-X PUT " : ""}-d '${body}' ${location.origin}${pathOf(path, operation)}`;
+}
+
+// One request to copy, and a form to send it from here.
+function showTry(path, operation) {
+  const example = operation.requestBody.content["application/json"].example;
+  const body = Object.assign(make("textarea", JSON.stringify(example)), {id: "try-body", rows: 3, spellcheck: false});
+  const key = Object.assign(make("input"), {id: "try-key", type: "password", autocomplete: "off"});
+  const send = Object.assign(make("button", "Send"), {type: "submit"});
+  const answer = Object.assign(make("pre"), {id: "try-answer"});
+  answer.setAttribute("aria-live", "polite");
+  const label = (text, field) => Object.assign(make("label", text), {htmlFor: field.id});
+  const form = make("form", "", label("Body", body), body, label("API key, if the server has keys", key), key, send);
+  form.addEventListener("submit", async event => {
+    event.preventDefault();
+    const headers = {"Content-Type": "application/json", ...(key.value ? {Authorization: `Bearer ${key.value}`} : {})};
+    const reply = await fetch(pathOf(path, operation), {method: "POST", headers, body: body.value}).catch(error => error);
+    const text = reply instanceof Error ? reply.message : await reply.text();
+    try { answer.textContent = JSON.stringify(JSON.parse(text), null, 1); } catch { answer.textContent = text; }
+  });
+  const section = make("section", "", make("h2", "Try it"), make("pre", command("post", path, operation)), form, answer);
+  section.id = "try";
+  return section;
+}
+
 function showOperation(path, method, operation) {
   const section = make("section", "", make("h2", `${method.toUpperCase()} ${path}`), make("p", operation.summary));
   if (operation.requestBody) {
     const content = operation.requestBody.content["application/json"];
-    const url = location.origin + path.replace("{name}", operation.parameters[0].schema.enum[0]);
     section.append(make("p", "Body: ", typeOf(content.schema)));
-    section.append(make("pre", `curl -d '${JSON.stringify(content.example)}' ${url}`));
+    section.append(make("pre", command(method, path, operation)));
   }
   const rows = Object.entries(operation.responses).map(([status, response]) => {
     const schema = Object.values(response.content || {})[0];
@@ -67,8 +96,10 @@ async function show() {
   const document_ = await (await fetch("/openapi.json")).json();
   const parts = Object.entries(document_.paths).flatMap(([path, operations]) =>
     Object.entries(operations).map(([method, operation]) => showOperation(path, method, operation)));
+  const predict = "/v1/models/{name}/predict";
+  const first = showTry(predict, document_.paths[predict].post);
   const schemas = Object.entries(document_.components.schemas).map(([name, schema]) => showSchema(name, schema));
-  document.getElementById("content").replaceChildren(make("p", document_.info.description), ...parts, ...schemas);
+  document.getElementById("content").replaceChildren(make("p", document_.info.description), first, ...parts, ...schemas);
 }
 
 show().catch(error => { document.getElementById("content").textContent = `The description cannot be shown: ${error.message}`; });

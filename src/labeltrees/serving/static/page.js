@@ -189,8 +189,50 @@ function answerLine(answer, text, label, place) {
   score.className = "score";
   score.textContent = answer.probabilities ? `${(value * 100).toFixed(1)} %` : value.toPrecision(3);
   score.title = `score ${answer.scores[place]}`;
-  line.append(name, track, score);
+  const why = Object.assign(document.createElement("button"), {type: "button", className: "why", textContent: "why?"});
+  why.setAttribute("aria-expanded", "false");
+  why.setAttribute("aria-label", `Why ${text}?`);
+  why.addEventListener("click", () => explain(line, why, label));
+  line.append(name, track, score, why);
   return line;
+}
+
+// Shows or hides below a label what speaks for it (blue) and against it (orange).
+async function explain(line, why, label) {
+  const shown = line.querySelector(".reasons");
+  if (shown) { shown.remove(); why.setAttribute("aria-expanded", "false"); return; }
+  try {
+    const answer = await call(`/v1/models/${model.name}/explain`, {...question(), label});
+    const reasons = Object.assign(document.createElement("p"), {className: "reasons"});
+    reasons.append(...reasonsOf(answer.labels[0]));
+    line.append(reasons);
+    why.setAttribute("aria-expanded", "true");
+    showProblem(null);
+  } catch (error) {
+    showProblem(error.message);
+  }
+}
+
+function reasonsOf(own) {
+  const text = own.words.length ? element("text").value : "";
+  const parts = text ? own.words : own.contributions.filter(part => part.kind === "feature").map(part => ({text: part.name, ...part}));
+  const largest = Math.max(...parts.map(part => Math.abs(part.amount)), 1e-9);
+  const mark = part => {
+    const word = Object.assign(document.createElement("mark"), {textContent: part.text});
+    word.className = part.amount >= 0 ? "for" : "against";
+    word.dataset.strength = Math.ceil(4 * Math.abs(part.amount) / largest);
+    word.title = `${part.amount >= 0 ? "+" : ""}${part.amount.toFixed(3)}`;
+    return word;
+  };
+  if (!text) return parts.slice(0, 30).flatMap(part => [mark(part), " "]);
+  const shown = [];
+  let at = 0;
+  for (const part of parts) {
+    shown.push(text.slice(at, part.start), mark(part));
+    at = part.end;
+  }
+  shown.push(text.slice(at));
+  return shown;
 }
 
 function showSearch(answer, shown) {
