@@ -100,6 +100,7 @@ def test_a_field_of_a_request_of_a_wrong_type_is_an_error(name, value):
             "candidate_set",
             "exclude_set",
             "weights",
+            "calibration",
             "boosted",
             "boosts",
             "limits",
