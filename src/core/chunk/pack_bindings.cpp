@@ -12,6 +12,22 @@ Tuple<NumPy<uint8_t>, NumPy<int64_t>> to_python(PackedChunks&& packed) {
   return nb::make_tuple(to_numpy<uint8_t>(std::move(packed.memory), packed.size), to_numpy(std::move(packed.offsets)));
 }
 
+Tuple<NumPy<int64_t>, NumPy<int32_t>, NumPy<float>, NumPy<float>> unpack(ConstArray<uint8_t> chunks,
+                                                                         ConstArray<int64_t> offsets,
+                                                                         ConstArray<int64_t> child_ptr,
+                                                                         ConstArray<int32_t> feature_rank,
+                                                                         ConstArray<int32_t> nodes, int n_threads) {
+  UnpackedRows rows;
+  Job job;
+  run_job(job, nb::none(), [&] {
+    rows = unpack_chunks(chunks.data(), offsets.data(), child_ptr.data(), feature_rank.data(),
+                         static_cast<int64_t>(feature_rank.size()), nodes.data(), static_cast<int64_t>(nodes.size()),
+                         n_threads, job);
+  });
+  return nb::make_tuple(to_numpy(std::move(rows.indptr)), to_numpy(std::move(rows.features)),
+                        to_numpy(std::move(rows.values)), to_numpy(std::move(rows.bias)));
+}
+
 }  // namespace
 
 void bind_chunks(nb::module_& module) {
@@ -59,23 +75,9 @@ void bind_chunks(nb::module_& module) {
       nb::arg("bias").noconvert(), nb::arg("n_features"), nb::arg("node_mass").noconvert(), nb::arg("half"),
       nb::arg("n_threads"), nb::arg("progress").none());
 
-  module.def(
-      "unpack_chunks",
-      [](ConstArray<uint8_t> chunks, ConstArray<int64_t> offsets, ConstArray<int64_t> child_ptr,
-         ConstArray<int32_t> feature_rank, ConstArray<int32_t> nodes,
-         int n_threads) -> Tuple<NumPy<int64_t>, NumPy<int32_t>, NumPy<float>, NumPy<float>> {
-        UnpackedRows rows;
-        Job job;
-        run_job(job, nb::none(), [&] {
-          rows = unpack_chunks(chunks.data(), offsets.data(), child_ptr.data(), feature_rank.data(),
-                               static_cast<int64_t>(feature_rank.size()), nodes.data(),
-                               static_cast<int64_t>(nodes.size()), n_threads, job);
-        });
-        return nb::make_tuple(to_numpy(std::move(rows.indptr)), to_numpy(std::move(rows.features)),
-                              to_numpy(std::move(rows.values)), to_numpy(std::move(rows.bias)));
-      },
-      nb::arg("chunks").noconvert(), nb::arg("offsets").noconvert(), nb::arg("child_ptr").noconvert(),
-      nb::arg("feature_rank").noconvert(), nb::arg("nodes").noconvert(), nb::arg("n_threads"));
+  module.def("unpack_chunks", &unpack, nb::arg("chunks").noconvert(), nb::arg("offsets").noconvert(),
+             nb::arg("child_ptr").noconvert(), nb::arg("feature_rank").noconvert(), nb::arg("nodes").noconvert(),
+             nb::arg("n_threads"));
 }
 
 }  // namespace labeltrees::chunk

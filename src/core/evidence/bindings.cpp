@@ -37,9 +37,9 @@ void add_votes(NativeEvidence& native, float weight, int64_t n_neighbours, int64
 void add_rows(NativeEvidence& native, float weight, ConstArray<int64_t> indptr, ConstArray<int32_t> features,
               ConstArray<uint16_t> values, bool present) {
   native.evidence.add({.measure = Kind::Measure::kSum,
-                                   .weight = weight,
-                                   .rows = {indptr.data(), features.data(), values.data()},
-                                   .values = present ? QueryValues::kPresent : QueryValues::kUnit});
+                       .weight = weight,
+                       .rows = {indptr.data(), features.data(), values.data()},
+                       .values = present ? QueryValues::kPresent : QueryValues::kUnit});
   keep(native, indptr, features, values);
 }
 
@@ -47,11 +47,11 @@ void add_classifiers(NativeEvidence& native, float weight, ConstArray<int64_t> i
                      ConstArray<uint16_t> values, ConstArray<float> bias, bool normalize, const std::string& loss,
                      float score_power) {
   native.evidence.add({.measure = Kind::Measure::kLogScore,
-                                   .weight = weight,
-                                   .rows = {indptr.data(), features.data(), values.data()},
-                                   .bias = bias.data(),
-                                   .values = normalize ? QueryValues::kUnit : QueryValues::kGiven,
-                                   .link = {linear::find_loss(loss).id, score_power}});
+                       .weight = weight,
+                       .rows = {indptr.data(), features.data(), values.data()},
+                       .bias = bias.data(),
+                       .values = normalize ? QueryValues::kUnit : QueryValues::kGiven,
+                       .link = {linear::find_loss(loss).id, score_power}});
   keep(native, indptr, features, values, bias);
 }
 

@@ -4,10 +4,11 @@
 // * training value over the strongest features of the query (by value * weight), where every feature knows only the
 // training points in which it is strongest. The most similar points vote for their labels; a vote is a share of the
 // similarities. All other kinds are rows of weights over features, one per label (centroids, item-to-item weights,
-// classifiers): the sum of weight * query value. It is cut to [0, 1], or, for classifiers, it is a margin that becomes a
-// score as in the tree.
+// classifiers): the sum of weight * query value. It is cut to [0, 1], or, for classifiers, it is a margin that becomes
+// a score as in the tree.
 //
-// With the tree's score s, scores f_i of classifiers, other measures m_j in [0, 1], and weights g_i and a_j, the score is
+// With the tree's score s, scores f_i of classifiers, other measures m_j in [0, 1], and weights g_i and a_j, the score
+// is
 //   ((s * prod f_i^g_i)^(1 / (1 + sum g_i)) + sum a_j m_j) / (1 + sum a_j)
 // Blend is the only place that computes it.
 #pragma once

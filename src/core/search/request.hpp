@@ -53,15 +53,15 @@ struct SearchRequest {
   // The same, prepared. With both a set and a list, labels in either are excluded; there is only one of candidates.
   const LabelSet* candidate_set = nullptr;
   const LabelSet* exclude_set = nullptr;
-  const LabelWeights* weights = nullptr;  // what the scores of labels are multiplied with
-  Boosts boosts;                          // the same for some labels, on top of `weights`
-  const GroupLimits* limits = nullptr;    // at most so many labels of each group
-  int64_t limit_factor = 1;               // set by `widened`
+  const LabelWeights* weights = nullptr;     // what the scores of labels are multiplied with
+  Boosts boosts;                             // the same for some labels, on top of `weights`
+  const GroupLimits* limits = nullptr;       // at most so many labels of each group
+  int64_t limit_factor = 1;                  // set by `widened`
   const Calibration* calibration = nullptr;  // returned scores become probabilities; those of the prior are already
   float threshold = 0.0f;                    // leave out labels whose score is below it, before calibration
   float returned_threshold = 0.0f;           // the same for returned scores
-  float diversity = 0.0f;                 // how much the similarity of labels counts against their scores, in [0, 1]
-  bool keep_beam = false;                 // the caller has asked for this beam: rules do not make the search exact
+  float diversity = 0.0f;                    // how much the similarity of labels counts against their scores, in [0, 1]
+  bool keep_beam = false;                    // the caller has asked for this beam: rules do not make the search exact
 
   // value: for returned scores.
   void set_threshold(float value) {

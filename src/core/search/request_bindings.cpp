@@ -200,8 +200,7 @@ void make_request(NativeRequest* self, nb::handle settings, int64_t k, int64_t n
                   Optional<float> discounts, Optional<int64_t> candidate_ptr, Optional<int32_t> candidates,
                   Optional<int64_t> exclude_ptr, Optional<int32_t> exclude, Object<NativeLabelSet> candidate_set,
                   Object<NativeLabelSet> exclude_set, Object<NativeLabelWeights> weights, Optional<int32_t> boosted,
-                  Optional<float> boosts, Object<NativeGroupLimits> limits,
-                  Object<Calibration> calibration) {
+                  Optional<float> boosts, Object<NativeGroupLimits> limits, Object<Calibration> calibration) {
   SearchRequest request;
   each_limit([&](const char* name, auto member) {
     if (!PyUnicode_Check(nb::object(settings.attr(name)).ptr()))  // a beam "as fitted" has not been completed: no limit

@@ -2,8 +2,8 @@
 //
 // With f the weights normalised over the node, v_l unit embeddings (or zero) and alpha in [-1, 1]^n, alpha.f = 0:
 //   maximise  sum_l similarity * f_l [ (1+alpha_l)/2 v_l.m+ + (1-alpha_l)/2 v_l.m- ]  +  frequency * alpha_l f_l^2
-// over alpha and unit vectors m+, m-. Where similarity is 0, it decides between labels of equal weight, so that the split
-// is the limit of those with less and less similarity.
+// over alpha and unit vectors m+, m-. Where similarity is 0, it decides between labels of equal weight, so that the
+// split is the limit of those with less and less similarity.
 #pragma once
 
 #include <cstdint>

@@ -66,7 +66,7 @@ class Ease(Baseline):
 
     Attributes
     ----------
-    weights_ : array of float32 (n_items_, n_items_)
+    weights_ : array of float32, a row and a column for each of `n_items_` items
     ridge_ : float
     n_items_ : int
         The number of items used, the most frequent ones.
