@@ -122,7 +122,7 @@ def no_formula(cell: str) -> str:
     Examples
     --------
     >>> no_formula("=1+1"), no_formula("-5"), no_formula("a=b")
-    ('\\\\=1+1', '-5', 'a=b')
+    ('\\=1+1', '-5', 'a=b')
     """
     return "\\" + cell if _FORMULA.match(cell) else cell
 

@@ -57,7 +57,7 @@ def suggest_thresholds(Y_true: Any, labels: Any, scores: Any, *, precision: floa
     >>> Y, labels = np.array([[1, 0], [0, 1], [1, 0]]), np.array([[0, 1], [0, 1], [0, 1]])
     >>> best, precise = suggest_thresholds(Y, labels, np.array([[0.9, 0.1], [0.4, 0.3], [0.8, 0.2]]))
     >>> best.name, best.threshold, best.recall
-    ('best F1', 0.8, 0.6666666666666666)
+    ('best F1', 0.3, 1.0)
     """
     check_number("precision", precision, 0, 1, low_open=True)
     truth = check_Y(Y_true, "Y_true").matrix

@@ -106,7 +106,7 @@ def estimate_gain(
     --------
     >>> found = estimate_gain([1 / 9, 1 / 3], [0.0, 0.01], [0.001, 0.001], Gain(0.0, 0.02), 0.01)
     >>> round(found.mean, 3)
-    0.018
+    0.02
     >>> found = estimate_gain([1 / 9, 1 / 3], [0.0, 0.01], [0.01, 0.01], Gain(0.0, 0.02), 0.01)
     >>> round(found.mean, 3)
     0.007
