@@ -68,7 +68,8 @@ def test_weighted_points_and_times(run, weighted_file, tmp_path, monkeypatch):
     (tmp_path / "times").write_text("".join(f"2024-01-01T{hour // 60:02}:{hour % 60:02}\n" for hour in range(200)))
     shown = run("baselines", weighted_file, "--times", tmp_path / "times").stdout
     assert "weighted P@5" in shown
-    assert any(line.split()[:3] == ["%", "popularity", "recent"] for line in shown.splitlines())
+    heads = [line.split() for line in shown.splitlines() if line.startswith("%")]
+    assert heads == [["%", "popularity", "popularity", "co-occurrence", "neighbours"]]  # "recent" is above the second
     assert "\N{HORIZONTAL ELLIPSIS}" not in shown
     assert max(map(len, shown[: shown.index("Measured on")].splitlines()[1:])) <= 80
     numbers = tmp_path / "numbers"

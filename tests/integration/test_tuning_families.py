@@ -25,6 +25,7 @@ class TextModel(BaseEstimator):
         self.vectorizer_ = default_vectorizer().fit(texts)
         self.model_ = lt.LabelTreeClassifier(tradeoff=self.tradeoff, fanout=2).fit(self.vectorizer_.transform(texts), Y)
         self.tree_, self.trees_ = self.model_.tree_, self.model_.trees_
+        self.label_counts_ = self.model_.label_counts_
         return self
 
     def predict_topk(self, texts, k=5, **options):

@@ -98,7 +98,7 @@ PYTHON_CALLS = {
     ),
     "unknown features": (
         lambda m: lt.LabelTreeClassifier(vectorizer="bigrams").fit(TEXTS, LABELS),
-        "one of 'words', 'words.pairs'",
+        "one of 'words', 'words.pieces'",
     ),
     "probabilities without calibration": (lambda m: m.predict_proba(["red"]), r"calibrate\(X, Y\)"),
     "agreement without calibration": (lambda m: m.predict_topk(["red"], agreement=0.9), r"call calibrate\(X\)"),

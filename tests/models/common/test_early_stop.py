@@ -94,9 +94,9 @@ def is_kept(shares, agreement, n):
 @pytest.mark.parametrize("agreement", [0.8, 0.95])
 def test_new_points_of_the_same_distribution_agree(points, n_trees, agreement):
     X, Y = points
-    model = lt.LabelTreeClassifier(fanout=4, loss=lt.Solver(prune_below=0.0), n_trees=n_trees, random_state=1).fit(
-        X[:600], Y[:600]
-    )
+    solver = lt.Solver(prune_below=0.0)
+    model = lt.LabelTreeClassifier(fanout=4, loss=solver, C=1.0, n_trees=n_trees, random_state=1)
+    model.fit(X[:600], Y[:600])
     opened = np.zeros(2)
 
     def draw(rng):

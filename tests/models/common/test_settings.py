@@ -23,7 +23,7 @@ WRONG = {
     "vectorizer": ["tfidf", lt.TfidfVectorizer, 3],
     "normalize": [None, 1, "yes"],
     "loss": ["hinge", None, 2],
-    "C": [*NO_NUMBER, 0, -1, 1e-13, 1e13, "best", (1.0, 2.0)],
+    "C": [*NO_NUMBER[:-1], [], 0, -1, 1e-13, 1e13, "best", (1.0, -2.0)],
     "class_weight": ["even", 2.0, b"balanced", {1, 2}],
     "evidence": ["votes", 1],
     "n_trees": [*NO_INTEGER, 0],
