@@ -59,7 +59,6 @@ NAVIGATION: dict[str, list[str]] = {
             for name in ("data", "labels", "trees", "models", "metrics", "baselines", "tuning", "errors")
         ),
         "docs/format",
-        "docs/tree-format",
     ],
     "Development": ["ARCHITECTURE", "CONTRIBUTING", "docs/decisions/README", "SECURITY", "CHANGELOG"],
 }

@@ -1,4 +1,4 @@
-"""Trees as files: compact binary files, of which docs/tree-format.md describes every byte, and JSON."""
+"""Trees as files: compact binary files, of which docs/format.md describes every byte, and JSON."""
 
 from __future__ import annotations
 

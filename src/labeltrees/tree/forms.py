@@ -50,7 +50,7 @@ class TreeForms:
     def save(self, path: PathLike) -> None:
         """Write the tree to a file: JSON if `path` ends in ``.json``, else compact binary.
 
-        An error leaves the old file, if there is one. ``docs/tree-format.md`` describes the format.
+        An error leaves the old file, if there is one. ``docs/format.md`` describes the format.
         """
         if Path(path).suffix == ".json":
             files.write_json(path, self._parts)
