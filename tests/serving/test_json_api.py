@@ -228,3 +228,17 @@ def test_wrong_questions_to_explain(app, body, message):
     answer = ask(app, "POST", "/v1/models/model/explain", json=body)
     assert answer.status_code == 400
     assert message in answer.json()["error"]
+
+
+def test_retired_labels_are_in_no_answer_of_any_protocol():
+    texts, labels = make_texts()
+    model = lt.LabelTreeClassifier(fanout=3, n_jobs=1).fit(texts, labels)
+    model.retire(["is-red"])
+    app = make_app(model)
+    asked = [{"text": "red red"}, {"text": "red", "beam": None}, {"text": "red", "k": 100}, {"text": "xyz", "k": 100}]
+    asked += [{"text": "red", "candidates": ["is-red", "is-plum"]}, {"text": "red", "max_chunks": 1}]
+    for body in asked:
+        assert "is-red" not in ask(app, "POST", PREDICT, json=body).json()["labels"]
+    suggested = ask(app, "POST", "/v1/projects/model/suggest", data={"text": "red", "limit": "10"}).json()["results"]
+    assert suggested
+    assert "is-red" not in {entry["uri"] for entry in suggested}
