@@ -74,3 +74,14 @@ def test_arguments_that_do_not_fit_are_refused(run, folder, arguments, message):
     result = run("update", folder, *arguments)
     assert result.exit_code != 0
     assert message in result.stdout + result.stderr
+
+
+def test_retire_is_the_short_form(run, folder, tmp_path):
+    (tmp_path / "gone.txt").write_text("pear\n")
+    assert json.loads(run("retire", folder, tmp_path / "gone.txt", "--json").stdout)["retired"] == ["pear"]
+    assert lt.load(folder).predict_topk(["ripe pear"], 2)[0].tolist() == [["apple", None]]
+    assert "0 of them retired" in run("retire", folder, "pear", "--restore").stdout
+    assert lt.load(folder).predict_topk(["ripe pear"], 1)[0].tolist() == [["pear"]]
+    missing = run("retire", folder, "plum")
+    assert missing.exit_code != 0
+    assert "plum" in missing.stderr

@@ -27,6 +27,7 @@ _COMMANDS = {
     "serve": ("serve:serve", "Answer questions over HTTP, with a page to try."),
     "baselines": ("baselines:baselines", "Show what simple recommenders reach."),
     "update": ("update:update", "Add points and labels; retire, rename, forget."),
+    "retire": ("update:retire", "Return labels no more, at once."),
     "calibrate": ("calibrate:calibrate", "Learn when searches may stop early."),
     "inspect": ("inspect:inspect_model", "Show a model, its labels and its searches."),
     "tree": ("tree:tree", "Build, show and compare label trees; imbalance."),

@@ -1,4 +1,4 @@
-"""labeltrees update."""
+"""labeltrees update and labeltrees retire."""
 
 from __future__ import annotations
 
@@ -132,6 +132,34 @@ def update(
             f"The version before is {previous_of(target).name}; labeltrees update {target} --back returns to it"
         )
     _say(as_json, {"model": target, **facts}, "\n".join(lines))
+
+
+_RETIRE_EPILOG = """\b
+Examples:
+  labeltrees retire shop.model "red wine" "white wine"
+  labeltrees retire shop.model sold-out.txt
+  labeltrees retire shop.model sold-out.txt --restore
+"""
+
+
+@click.command(cls=Command, epilog=_RETIRE_EPILOG)
+@model_argument
+@click.argument("labels", metavar="LABEL|FILE...", nargs=-1, required=True, callback=_labels)
+@click.option("--restore", is_flag=True, help="Return the labels again.")
+@json_option
+def retire(model_folder: str, labels: list[str], restore: bool, as_json: bool) -> None:
+    """Return labels of a MODEL no more, at once and without training.
+
+    LABELS are names, ids of labels without names, or files with one per line. The same as labeltrees update --retire,
+    with one step back: labeltrees update MODEL --back.
+    """
+    version = version_of(model_folder)
+    model: Any = load_model(model_folder)
+    (model.restore if restore else model.retire)(_known(model, labels))
+    publish(model.save, model_folder, model_folder, version)
+    retired = list(model.retired_.tolist())
+    text = f"{model_folder}: {plural(len(model.classes_), 'label')}, {len(retired):,} of them retired"
+    _say(as_json, {"model": model_folder, "retired": retired}, text)
 
 
 def _change(
