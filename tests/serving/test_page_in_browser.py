@@ -146,6 +146,16 @@ def test_axe_finds_no_serious_fault(view, page_server, path):
     assert serious == []
 
 
+def test_a_threshold_leaves_out_what_is_less_probable(view):
+    type_text(view, "red red apple")
+    n_before = view.locator("#answers li").count()
+    with view.expect_request(lambda request: '"threshold":1' in (request.post_data or "")):
+        view.locator("#threshold").focus()
+        view.keyboard.press("End")
+    view.wait_for_function(f"() => document.querySelectorAll('#answers li').length < {n_before}")
+    assert view.inner_text("#threshold-value") == "100 %"
+
+
 def test_why_colours_the_words_that_speak_for_a_label(view):
     type_text(view, "red red apple")
     view.wait_for_function("() => document.querySelector('#answers .name').textContent.match(/is-(red|apple)/)")

@@ -66,6 +66,8 @@ function chooseModel(name) {
   const fitted = BEAMS.findIndex(beam => beam !== null && beam >= (model.beam || Infinity));
   element("beam").value = fitted < 0 ? BEAMS.length - 1 : fitted;
   element("beam").dataset.moved = "";  // until it is moved, the model's own search is used
+  element("threshold-field").hidden = !model.has_probabilities;
+  element("threshold").value = Math.round(100 * (model.threshold || 0));
   element("agreement-field").hidden = !model.has_agreement;
   element("agreement").max = AGREEMENTS.length - 1;
   element("agreement").value = 0;
@@ -138,6 +140,9 @@ function options() {
   element("beam-value").textContent = agreement !== null ? "not used" : isOwn ? own : beam === null ? "no limit (exact)" : beam;
   element("tradeoff-value").textContent = model.tradeoff === null ? "" : model.tradeoff;
   const chosen = {k, path: !given.exclude_seen, probabilities: model.has_probabilities, ...given};
+  const threshold = Number(element("threshold").value) / 100;
+  element("threshold-value").textContent = threshold === 0 ? "none" : `${Math.round(100 * threshold)} %`;
+  if (model.has_probabilities) chosen.threshold = threshold;
   if (agreement !== null) chosen.agreement = agreement;
   else if (model.has_beam && !isOwn) chosen.beam = beam;
   return chosen;
