@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import json
+import os
 import re
 import subprocess
 import sys
@@ -243,5 +244,7 @@ def run_page(page: str) -> None:
 
 
 if __name__ == "__main__":
+    # The command labeltrees of this interpreter, not of another one on the path.
+    os.environ["PATH"] = str(Path(sys.executable).parent) + os.pathsep + os.environ.get("PATH", "")
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         run_page(sys.argv[1])
