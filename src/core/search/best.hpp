@@ -23,7 +23,7 @@ struct BetterLabel {
   }
 };
 
-// At most so many labels of each group. Labels belong to one group or to none (-1).
+// At most m labels of each group. Labels belong to one group or to none (-1).
 struct GroupLimits {
   std::vector<int32_t> group_of;  // by label
   std::vector<int32_t> most;      // by group

@@ -55,7 +55,7 @@ struct SearchRequest {
   const LabelSet* exclude_set = nullptr;
   const LabelWeights* weights = nullptr;     // what the scores of labels are multiplied with
   Boosts boosts;                             // the same for some labels, on top of `weights`
-  const GroupLimits* limits = nullptr;       // at most so many labels of each group
+  const GroupLimits* limits = nullptr;       // at most m labels of each group
   int64_t limit_factor = 1;                  // set by `widened`
   const Calibration* calibration = nullptr;  // returned scores become probabilities; those of the prior are already
   float threshold = 0.0f;                    // leave out labels whose score is below it, before calibration

@@ -23,7 +23,7 @@ FATES = (
     "pair of low engagement",
     "rare item",
 )
-# Training points per basket by "auto": as many as give this many pairs, and at most so many.
+# Training points per basket by "auto": as many as give this many pairs, and at most the second number.
 _MANY_PAIRS, _MOST_POINTS = 16_000_000, 8
 SAME_CONTEXT = "test events before a training event of the same context"
 ANY_CONTEXT = "test events before the last training event"

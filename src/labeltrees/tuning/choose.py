@@ -239,12 +239,14 @@ def run_choice(
         (data,) = with_features(*features_of(best.parameters), inputs.n_jobs, data)
         model = fit_on_all(configured(estimator, best.parameters), data)
         shown.finish()
-    told = explain_choice(search, baselines, held_out, data.n_points, getattr(model, "stats_", {}), was_interrupted)
-    result.explanation, result.comparison = told.text, told.comparison
+    explained = explain_choice(
+        search, baselines, held_out, data.n_points, getattr(model, "stats_", {}), was_interrupted
+    )
+    result.explanation, result.comparison = explained.text, explained.comparison
     chosen = {**dict(zip((FEATURES, STEM), features_of(best.parameters), strict=True)), **model.get_params(deep=False)}
     parameters = {name: chosen[name] for name in tuned}
     record = {**result.record(str(result.chosen)), **best.record}
-    return Choice(model, result, told.text, parameters, search.records(), record, told.steps)
+    return Choice(model, result, explained.text, parameters, search.records(), record, explained.steps)
 
 
 def run_search(search: Search, trees: TreeRounds | None) -> bool:
