@@ -10,6 +10,7 @@ import hashlib
 import json
 import lzma
 import os
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -46,10 +47,18 @@ def load(name: str) -> tuple[lt.Dataset, lt.Dataset]:
         train, test = (lt.read_xmc(folder / f"{part}.txt.xz") for part in ("train", "test"))
         return lt.Dataset(normalize(train.X), train.Y), lt.Dataset(normalize(test.X), test.Y)
     paths = folder / "train.jsonl.xz", folder / "test.jsonl.xz"
-    source = [*(path.stat().st_size for path in paths), repr(VECTORIZER), lt.__version__]
-    cached = CACHE / f"{name}-{hashlib.sha256(repr(source).encode()).hexdigest()[:16]}.npz"
+    source = [*(path.stat().st_size for path in paths), repr(VECTORIZER)]
+    return cached_pair(name, source, lambda: inputs.load(folder, VECTORIZER))
+
+
+def cached_pair(
+    name: str, source: list[Any], make: Callable[[], Iterable[lt.Dataset]]
+) -> tuple[lt.Dataset, lt.Dataset]:
+    """Return a pair of sets with names that was made from this source before, or make it."""
+    key = hashlib.sha256(repr([*source, lt.__version__]).encode()).hexdigest()[:16]
+    cached = CACHE / f"{name}-{key}.npz"
     if not cached.exists():
-        _save(cached, *inputs.load(folder, VECTORIZER))
+        _save(cached, *make())
     return _load(cached)
 
 

@@ -20,7 +20,7 @@ from benchmarks.paper.claims import record_imbalance
 from benchmarks.paper.datasets import DEFAULT_SETS, IMBALANCE_SETS
 from benchmarks.paper.page import publish
 from benchmarks.paper.quick import quick
-from benchmarks.paper.records import VARIANTS
+from benchmarks.paper.records import PARTS, VARIANTS
 from benchmarks.paper.train import missing_runs, train_missing
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -35,6 +35,9 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5, help="number of seeds (default: %(default)s)")
     parser.add_argument("--tradeoffs", nargs="+", type=float, help="only these tradeoffs of the paper's grid")
     parser.add_argument("--variants", nargs="+", choices=list(VARIANTS), help="only these curves of figure 3")
+    parser.add_argument(
+        "--parts", nargs="+", choices=PARTS, default=PARTS, help="test points, validation points or both"
+    )
     parser.add_argument("--jobs", type=int, default=1, help="threads (default: %(default)s)")
     parser.add_argument("--minutes", type=float, help="start no run after this time; run again to continue")
     parser.add_argument("--quick", action="store_true", help="a small run on bundled data that touches every step")
@@ -52,7 +55,12 @@ def main() -> None:
         if not options.train_only:
             record_imbalance(RESULTS / "imbalance.jsonl", IMBALANCE_SETS)
         runs = missing_runs(
-            RESULTS / "runs.jsonl", options.sets, range(options.seeds), options.tradeoffs, options.variants
+            RESULTS / "runs.jsonl",
+            options.sets,
+            range(options.seeds),
+            options.tradeoffs,
+            options.variants,
+            options.parts,
         )
         train_missing(RESULTS / "runs.jsonl", runs, options.jobs, until)
     if not options.train_only:

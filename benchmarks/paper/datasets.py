@@ -1,4 +1,8 @@
-"""The paper's datasets (its Tables 1 and 2) and ours: real sets, the bundled set, a log, and synthetic sets."""
+"""The paper's datasets (its Tables 1 and 2) and ours: real sets, the bundled set, logs, and synthetic sets.
+
+A set's name may end with other settings of the model: ", weights per node" is the other reading of the paper
+(`weights_of="node"`), ", 2 paths" a search that keeps 2 paths instead of 10. They are sets of their own in the records.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ import re
 import sys
 from collections.abc import Callable
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -16,7 +21,7 @@ import labeltrees as lt
 from benchmarks.paper.records import VARIANTS, grid_of
 from benchmarks.scale.logs import CUT, DAYS, synthetic_events
 from benchmarks.scale.shapes import SHAPES, load_shape
-from benchmarks.shared_data import data_folder, load
+from benchmarks.shared_data import VECTORIZER, cached_pair, data_folder, load
 from labeltrees.logs import PreparedLogs
 
 MIN_ENGAGEMENT = 2  # an article bought once in an invoice is a pair of low engagement
@@ -64,6 +69,25 @@ def _quick_log() -> PreparedLogs:
 
 Pair = tuple[lt.Dataset, lt.Dataset]
 
+GIT_CUT = "2025-05-08"  # about 5 % of the commits are later
+
+
+def load_git(by_time: bool) -> Pair:
+    """Return the points of "git-commits": a context is a commit with the words of its subject line, items are files.
+
+    Items of a single commit are left out. 5 % of the commits are for test: drawn at random, or the last ones.
+    """
+    name = "git-commits by time" if by_time else "git-commits"
+    events = data_folder("git-commits") / "events.csv.xz"
+    settings = {"min_engagement": 0, "min_item_contexts": 2, "features": VECTORIZER}
+    settings |= {"test_since": GIT_CUT} if by_time else {"test_share": 0.05}
+    columns = lt.Columns(feature_column="query")
+    train, test = cached_pair(
+        name, [events.stat().st_size, repr(settings)], lambda: lt.prepare_logs(events, columns, **settings)
+    )
+    return lt.Dataset(train.X, train.Y), lt.Dataset(test.X, test.Y)
+
+
 # name: training points, features, labels, test points, labels per point
 PAPER = {
     "AmazonCat-13K": ("1.2M", "204K", "13K", "307K", 5.04),
@@ -78,10 +102,31 @@ PAPER = {
 
 SMALL = ["debian", "bibtex", "delicious", "eurlex4k", "debian-depends"]
 LOGS = ["online-retail", "online-retail, weighted"]
-LARGE = ["arxiv-authors"]
+LARGE = ["arxiv-authors", "git-commits", "git-commits by time"]
 DEFAULT_SETS = [*SMALL, *LOGS]
 # Figure 1 and the claim about imbalance use every set at hand.
-IMBALANCE_SETS = [*SMALL, "cooking", *LARGE, "online-retail"]
+IMBALANCE_SETS = [*SMALL, "cooking", "arxiv-authors", "git-commits", "online-retail"]
+
+
+class SetName(NamedTuple):
+    """The parts of a set's name: its data, and settings of the model."""
+
+    data: str
+    weights_of: str = "root"
+    beam: int = 10
+
+
+def parse_name(name: str) -> SetName:
+    """Return the parts of a name.
+
+    Examples
+    --------
+    >>> parse_name("eurlex4k, 2 paths")
+    SetName(data='eurlex4k', weights_of='root', beam=2)
+    """
+    data, node, _ = name.partition(", weights per node")
+    paths = re.fullmatch(r"(.*), (\d+) paths", data)
+    return SetName(paths[1] if paths else data, "node" if node else "root", int(paths[2]) if paths else 10)
 
 
 def is_log(name: str) -> bool:
@@ -99,9 +144,13 @@ def tradeoffs_of(name: str) -> list[float]:
     return grid_of("logs" if is_log(name) else "parabel")
 
 
-@lru_cache(maxsize=2)
 def load_set(name: str) -> Pair:
     """Return training and test points of a set; the weighted log has sample weights."""
+    return _load_data(parse_name(name).data)
+
+
+@lru_cache(maxsize=2)
+def _load_data(name: str) -> Pair:
     for known, loader in _LOADERS.items():
         if known == name:
             return loader()
@@ -131,6 +180,8 @@ _LOADERS: dict[str, Callable[[], Pair]] = {
     "debian": _debian,
     "online-retail": lambda: load_shop(weighted=False),
     "online-retail, weighted": lambda: load_shop(weighted=True),
+    "git-commits": lambda: load_git(by_time=False),
+    "git-commits by time": lambda: load_git(by_time=True),
 }
 _QUICK: dict[str, Callable[[], Pair]] = {
     "debian": _quick_debian,

@@ -20,7 +20,7 @@ VARIANTS = {
     "direct": ("marginal", "direct"),  # green
     "direct, greedy": ("greedy", "direct"),  # red
 }
-TEST, VALIDATION = "test", "validation"
+TEST, VALIDATION = PARTS = ("test", "validation")
 
 
 class Run(NamedTuple):

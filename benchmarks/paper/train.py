@@ -10,17 +10,23 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 import labeltrees as lt
 from benchmarks.paper import records
-from benchmarks.paper.datasets import load_set, tradeoffs_of, variants_of
-from benchmarks.paper.records import READING, TEST, VALIDATION, Record, Run, runs_of
+from benchmarks.paper.datasets import load_set, parse_name, tradeoffs_of, variants_of
+from benchmarks.paper.records import PARTS, READING, VALIDATION, Record, Run, runs_of
+from labeltrees.search.request import SearchRequest
 
 # Sums are kept for this many random groups of test points. The bootstrap draws groups instead of points, so that a
 # record stays small; groups are the same for all runs of a dataset, so that differences are paired.
 GROUPS = 100
 VALIDATION_SHARE = 0.2
 MEASURES = ("hits1", "hits3", "hits5", "depth1", "depth3")
+TRACED = 1000  # test points whose searches are traced, for the number of leaves opened
+_fitted: dict[
+    tuple[Run, int], tuple[lt.LabelTreeClassifier, float]
+] = {}  # the last model, for searches with fewer paths
 
 
 def split_off_validation(train: lt.Dataset) -> tuple[lt.Dataset, lt.Dataset]:
@@ -37,19 +43,15 @@ def split_off_validation(train: lt.Dataset) -> tuple[lt.Dataset, lt.Dataset]:
 
 
 def measure(run: Run, train: lt.Dataset, test: lt.Dataset, n_jobs: int) -> Record:
-    """Train the model of a run and return its record."""
+    """Train the model of a run, unless the last run had the same, and return its record."""
     if run.part == VALIDATION:
         train, test = split_off_validation(train)
-    model = lt.LabelTreeClassifier.parabel(
-        tradeoff=run.tradeoff,
-        tree=lt.TreeBuilder(cover=run.cover, path=run.path),
-        random_state=run.seed,
-        n_jobs=n_jobs,
-    )
-    started = time.perf_counter()
-    model.fit(train.X, train.Y, sample_weight=train.sample_weight)
-    seconds = time.perf_counter() - started
-    labels, _ = model.predict_topk(test.X, 5)
+    beam = parse_name(run.dataset).beam
+    if (model_of(run), n_jobs) not in _fitted:
+        _fitted.clear()
+        _fitted[model_of(run), n_jobs] = _fit(run, train, n_jobs)
+    model, seconds = _fitted[model_of(run), n_jobs]
+    labels, _ = model.predict_topk(test.X, 5, beam=beam)
     tree = model.tree_
     weight = np.ones(test.n_points) if test.sample_weight is None else test.sample_weight
     groups = groups_of(test.n_points)
@@ -60,11 +62,37 @@ def measure(run: Run, train: lt.Dataset, test: lt.Dataset, n_jobs: int) -> Recor
         "n_points": test.n_points,
         "data": fingerprint(train, test),
         "height": int(tree.height),
+        **_leaves(model, test.X[:TRACED], beam),
         "seconds": round(seconds, 2),
         "recall5": _recall(train, test, labels),
         "weights": _rounded(np.bincount(groups, weights=weight)),
         **{name: _rounded(np.bincount(groups, weights=weight * values[name])) for name in MEASURES},
     }
+
+
+def model_of(run: Run) -> Run:
+    """Return the run that trains the same model, and searches it with 10 paths."""
+    name = parse_name(run.dataset)
+    return run._replace(dataset=name.data if name.weights_of == "root" else f"{name.data}, weights per node")
+
+
+def _fit(run: Run, train: lt.Dataset, n_jobs: int) -> tuple[lt.LabelTreeClassifier, float]:
+    """Return the model of a run, and the processor seconds of its training."""
+    builder = lt.TreeBuilder(cover=run.cover, path=run.path, weights_of=parse_name(run.dataset).weights_of)
+    model = lt.LabelTreeClassifier.parabel(tradeoff=run.tradeoff, tree=builder, random_state=run.seed, n_jobs=n_jobs)
+    started = time.process_time()
+    model.fit(train.X, train.Y, sample_weight=train.sample_weight)
+    return model, time.process_time() - started
+
+
+def _leaves(model: lt.LabelTreeClassifier, X: sparse.csr_array, beam: int) -> dict[str, float]:
+    """Return how many nodes have labels as children, and how many of them a search opens on average."""
+    tree = model.tree_
+    is_leaf = np.zeros(tree.n_nodes, dtype=bool)
+    is_leaf[np.repeat(np.arange(tree.n_nodes), np.diff(tree.child_ptr))[tree.children < 0]] = True
+    request = model.complete_request(SearchRequest(5, beam=beam))
+    opened = model.searcher_.trace(X, request).nodes
+    return {"leaves": int(is_leaf.sum()), "leaves_opened": round(float(is_leaf[opened].sum() / X.shape[0]), 3)}
 
 
 def point_values(
@@ -118,6 +146,7 @@ def missing_runs(
     seeds: Iterable[int],
     tradeoffs: list[float] | None = None,
     variants: list[str] | None = None,
+    parts: Iterable[str] = PARTS,
 ) -> list[Run]:
     """Return the runs without a record, one seed of all sets after the other."""
     done = {key_of(record) for record in current(records.read(path))}
@@ -126,16 +155,18 @@ def missing_runs(
         for name in sets:
             grid = [t for t in tradeoffs_of(name) if tradeoffs is None or any(abs(t - w) < 0.0009 for w in tradeoffs)]
             curves = [v for v in variants_of(name) if variants is None or v in variants]
-            runs += runs_of(name, grid, [seed], curves, (TEST, VALIDATION))
+            runs += runs_of(name, grid, [seed], curves, parts)
     return [run for run in runs if run not in done]
 
 
 def train_missing(path: Path, runs: list[Run], n_jobs: int, until: float | None = None) -> bool:
     """Train the runs in order; stop before a run that would start after the time `until`. Return whether all are done.
 
-    Progress goes to the standard error, because the standard output is the page of results.
+    Runs of one model are moved together. Progress goes to the standard error, because the standard output is the page
+    of results.
     """
-    started = time.time()
+    started, first = time.time(), dict[Run, int]()
+    runs = sorted(runs, key=lambda run: first.setdefault(model_of(run), len(first)))
     for number, run in enumerate(runs):
         if until is not None and time.time() > until:
             print(f"stopped by the time limit: {len(runs) - number} of {len(runs)} runs are missing", file=sys.stderr)

@@ -63,6 +63,19 @@ def test_the_papers_grid_has_a_name(run, data_folder):
     assert found["held_out"] is False
 
 
+def test_the_preset_is_the_papers_setting_and_other_options_change_it(run, data_folder):
+    train, test = (lt.read_xmc(data_folder / name) for name in ("train.txt.xz", "test.txt"))
+    found = json.loads(run("sweep", data_folder, "--preset", "paper", "--json").stdout)["table"]
+    assert [round(record["tradeoff"], 3) for record in found][:4] == [0, 0.667, 1, 1.333]
+    model = lt.LabelTreeClassifier.parabel(tradeoff=found[1]["tradeoff"]).fit(train.X, train.Y)
+    assert (found[1]["fanout"], found[1]["p1"]) == (2, model.score(test.X, test.Y))
+    in_python = lt.sweep(train, test, estimator=lt.LabelTreeClassifier.parabel(), tradeoffs="parabel")
+    assert [record["p1"] for record in found] == [record["p1"] for record in in_python.table]
+    changed = run("sweep", data_folder, "--preset", "paper", "--tradeoffs", "1", "--set", "leaf_size=3", "--json")
+    model = lt.LabelTreeClassifier.parabel(tradeoff=1, leaf_size=3).fit(train.X, train.Y)
+    assert [record["p1"] for record in json.loads(changed.stdout)["table"]] == [model.score(test.X, test.Y)]
+
+
 def test_one_file_is_split_as_choose_splits_it_and_the_output_says_so(run, data_folder, tmp_path):
     path, saved = data_folder / "train.txt.xz", tmp_path / "result.json"
     shown = run("sweep", path, "--tradeoffs", "1", "--seed", "3", "-o", saved).stdout

@@ -22,7 +22,8 @@ from labeltrees.cli.tuning_options import (
     tuning_options,
 )
 from labeltrees.data.read_data import DataOptions, name_of_data
-from labeltrees.tuning.candidates import COVERS, PATHS
+from labeltrees.models.linear.estimator import LabelTreeClassifier
+from labeltrees.tuning.candidates import COVERS, PATHS, TRADEOFFS
 from labeltrees.tuning.result import SweepResult
 from labeltrees.tuning.sweep import sweep as run_sweep
 
@@ -30,7 +31,7 @@ _EPILOG = """\b
 Examples:
   labeltrees sweep debian -o debian.sweep.json
   labeltrees sweep products/ -o products.sweep.json --tradeoffs 0,0.5,1,1.5 --fanouts 16,128 --folder products-sweep
-  labeltrees sweep train.txt --validation test.txt -o paper.json --tradeoffs parabel --fanouts 2 --set leaf_size=100
+  labeltrees sweep train.txt --validation test.txt -o paper.json --preset paper
   labeltrees convert debian.sweep.json -o report.html
 """
 
@@ -51,6 +52,11 @@ def _repeated(flag: str, name: str, choices: tuple[str, ...], help: str) -> Deco
     help="Data to measure on. [default: the test part of DATA; a fifth of a single file, held out at random]",
 )
 @click.option("--csv", "csv_file", type=click.Path(dir_okay=False), help="Also write the table to this file.")
+@click.option(
+    "--preset",
+    type=click.Choice(["paper"]),
+    help="The paper's setting, for options that are not given: Parabel's trees, C and search; its grid of tradeoffs.",
+)
 @fanouts_option("256")
 @_repeated("--cover", "covers", COVERS, "Cover frequencies to try, as in labeltrees tree build.")
 @_repeated("--path", "paths", PATHS, "Paths to try, as in labeltrees tree build.")
@@ -64,6 +70,7 @@ def sweep(
     data: str,
     output: str | None,
     validation: str | None,
+    preset: str | None,
     csv_file: str | None,
     as_json: bool,
     place: TrainingPlace,
@@ -82,10 +89,11 @@ def sweep(
     check_parent_folder(output)
     check_parent_folder(csv_file)
     if parameters["tradeoffs"] is None:
-        del parameters["tradeoffs"]
+        parameters["tradeoffs"] = "parabel" if preset is not None else TRADEOFFS
     variants = {"tree__cover": parameters.pop("covers"), "tree__path": parameters.pop("paths")}
     grid = {name: values for name, values in variants.items() if values not in (COVERS[:1], PATHS[:1])}
-    estimator, others = split_parameters(parameters, show_progress)
+    make = LabelTreeClassifier if preset is None else LabelTreeClassifier.parabel
+    estimator, others = split_parameters(parameters, show_progress, make)
     train = read_part(data, reading, show_progress)
     measured = read_validation(data, validation, train, reading, show_progress)
     with place.client() as client, saying_how_to_continue(others["folder"]):

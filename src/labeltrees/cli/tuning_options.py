@@ -85,13 +85,15 @@ tuning_options = add_options(
 )
 
 
-def split_parameters(parameters: dict[str, Any], show_progress: bool) -> tuple[LabelTreeClassifier, dict[str, Any]]:
-    """Return the estimator that the options describe, and the arguments of `sweep` or `choose`."""
+def split_parameters(
+    parameters: dict[str, Any], show_progress: bool, make: Callable[..., LabelTreeClassifier] = LabelTreeClassifier
+) -> tuple[LabelTreeClassifier, dict[str, Any]]:
+    """Return the estimator that the options describe, a change of `make`, and the arguments of `sweep` or `choose`."""
     known = classifier_option_names(LabelTreeClassifier)
     given = given_options({name: value for name, value in parameters.items() if name in known})
     shared = given_options({name: parameters[name] for name in ("random_state", "n_jobs", "k") if name in parameters})
     others = {name: value for name, value in parameters.items() if name not in {*known, "random_state", "n_jobs"}}
-    estimator = LabelTreeClassifier(**shared, verbose=int(show_progress))
+    estimator = make(**shared, verbose=int(show_progress))
     return estimator.set_params(**classifier_parameters(given)), others
 
 

@@ -98,6 +98,13 @@ def sweep(
     >>> result = lt.sweep((X, Y), (X, Y), tradeoffs=[0, 1, 2], k=(1, 3))
     >>> [record["tradeoff"] for record in result.table]
     [0.0, 1.0, 2.0]
+
+    The paper's setting is that of Parabel at each tradeoff of its grid (``labeltrees sweep --preset paper``):
+
+    >>> parabel = lt.LabelTreeClassifier.parabel()
+    >>> paper = lt.sweep((X, Y), (X, Y), estimator=parabel, tradeoffs="parabel", k=(1, 3))
+    >>> [round(record["tradeoff"], 3) for record in paper.table][:4]
+    [0.0, 0.667, 1.0, 1.333]
     """
     estimator = LabelTreeClassifier() if estimator is None else estimator
     candidates = make_grid(estimator, tradeoffs, fanouts, grid)
