@@ -39,8 +39,14 @@ SECONDS = 0.08
 
 
 async def wait_for(timer, arriving):
-    with timer:
+    task = timer.start()
+    try:
         return await arriving
+    except asyncio.CancelledError:
+        assert timer.was_late(task)
+        raise TimeoutError from None
+    finally:
+        timer.stop(task)
 
 
 def test_a_stopped_process_ends_no_request():

@@ -21,7 +21,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from labeltrees.errors import FileFormatError
@@ -32,7 +32,7 @@ from labeltrees.serving.metrics import Metrics
 from labeltrees.serving.openapi import openapi_document
 from labeltrees.serving.registry import Registry, Watcher
 from labeltrees.serving.schemas import JsonResponse, RequestError, encode, error_response
-from labeltrees.serving.service import LARGE, Service
+from labeltrees.serving.service import BUFFERED, LARGE, Service
 from labeltrees.serving.settings import ServingSettings
 
 Function = Callable[[Service, Request], Awaitable[Response]]
@@ -149,10 +149,42 @@ class _App(Starlette):
     """Starlette without its two middlewares for exceptions: `Observe` takes less time."""
 
     def build_middleware_stack(self) -> ASGIApp:
-        app: ASGIApp = self.router
+        app: ASGIApp = KnownPaths(self.router, self.state.service.registry.names)
         for cls, args, kwargs in reversed(self.user_middleware):
             app = cls(app, *args, **kwargs)
         return app
+
+
+class KnownPaths:
+    """Middleware before the router: finds the routes of the models by a table of paths, in a tenth of the time.
+
+    Parameters
+    ----------
+    router : Router
+        Gets all other requests.
+    models : list of str
+    """
+
+    def __init__(self, router: Router, models: list[str]) -> None:
+        self._router = router
+        self._known = {
+            (method, route.path.replace("{name}", name)): (route, {"name": name})
+            for route in router.routes
+            if isinstance(route, Route) and "{name}" in route.path
+            for method in route.methods or ()
+            for name in models
+        }
+
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        """Pass on a request."""
+        known = None
+        if scope["type"] == "http" and not scope.get("root_path"):
+            known = self._known.get((scope["method"], scope["path"]))
+        if known is None:
+            return self._router(scope, receive, send)
+        route, scope["path_params"] = known
+        scope["endpoint"] = route.endpoint
+        return route.app(scope, receive, send)
 
 
 class Endpoint:
@@ -221,7 +253,8 @@ class Observe:
         finally:
             metrics.in_progress -= 1
             service.clients.discard(client)
-            service.release(scope)
+            if BUFFERED in scope:
+                service.release(scope)
             status, seconds = scope[_STATUS], time.perf_counter() - start
             endpoint = scope.get("endpoint")
             metrics.count_request("other" if endpoint is None else endpoint.name, status, seconds)

@@ -43,7 +43,7 @@ _MAX_PREDICTORS = 256
 _MAX_NODES = 400  # of one search that an answer describes
 _N_EXAMPLES = 8
 _MAX_EXPLAINED = 20  # labels of one request
-_MAX_UNKNOWN = 5  # names of labels that an answer reports
+_MAX_UNKNOWN_LABELS = 5  # names of labels that an answer reports
 _MAX_PARTS = 200  # features of a label that an explanation lists
 _MAX_UNKNOWN = 20  # unknown items that an answer lists
 _SEPARATOR = "\n"
@@ -76,6 +76,7 @@ class ServedModel:
         self.reads, self.columns = _reads(model)
         self._texts = label_texts
         self._stored_texts = None if label_texts else getattr(model, "label_texts_", None)
+        self._has_texts = bool(label_texts) or self._stored_texts is not None
         self._measured = measured
         self._predictors: dict[Any, Any] = {}
         self.prepared: dict[Any, Any] = {}  # stored sets that requests have used (sets.py)
@@ -140,7 +141,9 @@ class ServedModel:
             others = [label for label in given if isinstance(label, str) and nfc(label) not in self._position]
             if not others:
                 continue
-            unknown |= {label: similar_names(label, self._names) for label in dict.fromkeys(others[:_MAX_UNKNOWN])}
+            unknown |= {
+                label: similar_names(label, self._names) for label in dict.fromkeys(others[:_MAX_UNKNOWN_LABELS])
+            }
             left: Any = [label for label in given if not isinstance(label, str) or nfc(label) in self._position]
             if isinstance(given, dict):
                 left = {label: given[label] for label in left}
@@ -153,8 +156,9 @@ class ServedModel:
         predictor = self.predictor(options)
         n = len(questions)
         which = self._rules(options, n)
-        results = []
-        n_without, n_unknown = predictor.n_no_features, getattr(predictor, "n_unknown", 0)
+        results: list[tuple[list[Any], list[float]]] = []
+        has_items = kind in ("items", "context")
+        n_without, n_unknown = predictor.n_no_features, predictor.n_unknown if has_items else 0
         start = time.perf_counter()
         for question in questions:
             if kind == "row":
@@ -165,11 +169,14 @@ class ServedModel:
             if n > 1 and time.monotonic() > deadline:
                 _refuse_late(len(results), n)
         microseconds = (time.perf_counter() - start) * 1e6
-        found = [self._prediction(labels, scores, options) for labels, scores in results]
+        if options.probabilities or self._has_texts:
+            found = [self._prediction(labels, scores, options) for labels, scores in results]
+        else:
+            found = [Prediction(labels, scores) for labels, scores in results]
         if predictor.n_no_features != n_without:  # in this thread or another one
             for question, prediction in zip(questions, found, strict=True):
                 prediction.no_features = self._has_no_features(kind, question)
-        if getattr(predictor, "n_unknown", 0) != n_unknown:
+        if has_items and predictor.n_unknown != n_unknown:
             for question, prediction in zip(questions, found, strict=True):
                 prediction.unknown = self._unknown(kind, question) or None
         return found, microseconds
@@ -273,7 +280,7 @@ class ServedModel:
             len(features),
             words,
             own.probability,
-            self.label_text(own.label) if self._texts or self._stored_texts is not None else None,
+            self.label_text(own.label) if self._has_texts else None,
         )
 
     def _has_no_features(self, kind: str, question: Any) -> bool:
@@ -302,7 +309,7 @@ class ServedModel:
             own = scores if calibration is None else calibration(np.array(scores)).tolist()
             probabilities = [round(value, 6) for value in own]
         texts = None
-        if self._texts or self._stored_texts is not None:
+        if self._has_texts:
             texts = [self.label_text(label) for label in labels]
         return Prediction(labels, scores, probabilities, texts)
 

@@ -25,7 +25,7 @@ from labeltrees.serving.settings import ServingSettings
 # A search takes some 10 us: less than handing it to a thread. Longer work would hold up other requests.
 _INLINE_ROWS = 8
 LARGE = 16_384  # bytes of a body: larger ones are decoded and answered in a thread, and count for `max_buffered`
-_BUFFERED = "labeltrees.buffered"  # in the scope of a request: its bytes that are counted
+BUFFERED = "labeltrees.buffered"  # in the scope of a request: its bytes that are counted
 Result = TypeVar("Result")
 
 
@@ -63,13 +63,14 @@ class Service:
         questions.check_limits(self.settings, served.facts.n_labels)
         deadline = time.monotonic() + self.settings.max_seconds if len(questions.rows) > 1 else math.inf
         options = questions.options
+        has_budget = options.has_budget
         try:
             found, microseconds = served.answer(questions.kind, questions.rows, options, deadline)
         except (RequestError, FileFormatError):
             raise
         except (LabelTreesError, TypeError, ValueError, OverflowError) as error:  # in the values of the request
             raise RequestError(400, str(error)) from None
-        n_partial = sum(one.partial for one in found) if options.has_budget else 0
+        n_partial = sum(one.partial for one in found) if has_budget else 0
         self.metrics.count_searches(served.name, len(found), n_partial)
         response = questions.write(served, found, microseconds)
         if len(response.body) > self.settings.max_answer:
@@ -85,11 +86,11 @@ class Service:
             message = f"requests in progress take {self.settings.max_buffered:,} bytes, the most allowed; try again"
             raise RequestError(429, message)
         self._n_buffered += n_bytes
-        scope[_BUFFERED] = scope.get(_BUFFERED, 0) + n_bytes
+        scope[BUFFERED] = scope.get(BUFFERED, 0) + n_bytes
 
     def release(self, scope: Scope) -> None:
         """Take the bytes of a request out of the count."""
-        self._n_buffered -= scope.get(_BUFFERED, 0)
+        self._n_buffered -= scope[BUFFERED]
 
     async def in_thread(self, work: Callable[[], Result]) -> Result:
         """Return what `work` returns, run in a thread."""

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,6 +32,8 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}")
 _ENDING = ".json"
 _MAX_SETS = 100
 _KINDS = ("labels", "weights", "groups")
+_rules = attrgetter("candidates", "exclude", "label_weight", "limits")  # the options that can name a set
+_NO_RULES = (None,) * 4
 _OFF = "this server stores no sets; start it with labeltrees serve --sets FOLDER"
 
 
@@ -125,6 +128,8 @@ class StoredSets:
 
     def resolve(self, served: ServedModel, options: Any) -> None:
         """Replace names such as "@in_stock" in the options of a request by what they stand for in a model."""
+        if _rules(options) == _NO_RULES:
+            return
         for field in ("candidates", "exclude"):
             if isinstance(given := getattr(options, field), str):
                 setattr(options, field, self._prepared(served, field, given, "labels", served.label_set_of))
