@@ -190,10 +190,9 @@ async def read_body(service: Service, request: Request) -> bytes:
     task = timer.start()
     try:
         message = await request.receive()
-        if (
-            len(message.get("body", b"")) == length
-        ):  # granian's last message is empty: waiting takes as long as a search
-            return message["body"]  # type: ignore[no-any-return]
+        body: bytes = message.get("body", b"")
+        if len(body) == length:  # granian's last message is empty: waiting for it takes as long as a search
+            return body
         return await _read_parts(service, request, message, length)
     except asyncio.CancelledError:
         if timer.was_late(task):
