@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import labeltrees as lt
 from labeltrees.serving import ServingSettings, make_app
-from labeltrees.serving.served_model import ItemSearch
+from labeltrees.serving.details import ItemSearch
 from tests.serving.conftest import WORDS, ask, make_texts
 
 PREDICT = "/v1/models/model/predict"
