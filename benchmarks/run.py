@@ -24,12 +24,7 @@ BENCHMARKS = {
     "first_minutes": ["-m", "benchmarks.first_minutes", "--before", "b58577d"],
     "exchange": ["-m", "pytest", "-q", "-m", "peers", "benchmarks/peers"],
     "build_trees": ["-m", "benchmarks.build_trees"],
-    "scale_trees": ["-m", "benchmarks.scale.build_trees"],
-    "scale_logs": ["-m", "benchmarks.scale.logs"],
-    "scale_logs_parts": ["-m", "benchmarks.scale.logs", "--parts"],
     "scale_shapes": ["-m", "benchmarks.scale.shapes"],
-    "online_shop": ["-m", "benchmarks.online_shop"],
-    "serving_calls": ["-m", "benchmarks.serving_calls"],
     "models": ["-m", "benchmarks.models"],
     "models_arxiv": [
         *["-m", "benchmarks.models", "--sets", "arxiv-authors"],

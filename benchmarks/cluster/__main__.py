@@ -3,8 +3,6 @@
     python -m benchmarks.cluster identity --sets debian-depends --workers 1 2 4
     python -m benchmarks.cluster kill --fits 100
     python -m benchmarks.cluster memory --sets arxiv-authors --memory-per-worker 700MiB
-    python -m benchmarks.cluster shape --shape amazon-3m-shape --scales 0.01 0.03 0.1 0.3
-    python -m benchmarks.cluster model
 
 Every command prints a table in Markdown and, with --save, writes it to benchmarks/results.
 """
@@ -17,11 +15,11 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from benchmarks.cluster import cost_model, identity, kills, memory, shape
+from benchmarks.cluster import identity, kills, memory
 
 RESULTS = Path(__file__).resolve().parent.parent / "results"
-NOT_SHOWN = ("folder", "save", "records", "seconds")  # they change no result
-COMMANDS = {"identity": identity, "kill": kills, "memory": memory, "shape": shape, "model": cost_model}
+NOT_SHOWN = ("folder", "save", "seconds")  # they change no result
+COMMANDS = {"identity": identity, "kill": kills, "memory": memory}
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import labeltrees as lt
-from benchmarks.serve import beside, servers
+from benchmarks.serve import servers
 from benchmarks.serve.attack import attack
 from benchmarks.serve.compare import compare
 from benchmarks.serve.in_process import processor_times
@@ -40,30 +40,7 @@ def _bodies(model: Any, texts: list[str]) -> dict[str, list[bytes]]:
     }
 
 
-def _others(train: Any, texts: list[str], arguments: argparse.Namespace) -> dict[tuple[str, int], list[Load]]:
-    """Measure other servers with single requests."""
-    titles = [" ".join(text.split()[:8]) for text in texts]
-    makers = {
-        "Annif with omikuji, a text of 8 words": lambda at: beside.annif(at, train, titles),
-        "MLServer with scikit-learn, 20 features": beside.mlserver,
-    }
-    results: dict[tuple[str, int], list[Load]] = {}
-    for name, make in makers.items():
-        with tempfile.TemporaryDirectory() as temporary:
-            made, requests = make(Path(temporary))
-            with made as server:
-                server.measure(requests, 1, 0.5)
-                for connections in arguments.connections:
-                    results[name, connections] = [server.measure(requests, connections, arguments.seconds)]
-    return results
-
-
-def _speed(
-    folder: Path,
-    bodies: dict[str, list[bytes]],
-    arguments: argparse.Namespace,
-    others: dict[tuple[str, int], list[Load]],
-) -> None:
+def _speed(folder: Path, bodies: dict[str, list[bytes]], arguments: argparse.Namespace) -> None:
     results: dict[tuple[str, int], list[Load]] = {}
     for _ in range(arguments.rounds):
         for name, start in (("constant", servers.constant), ("ours", lambda: servers.ours([f"debian={folder}"]))):
@@ -79,7 +56,6 @@ def _speed(
                     for rate in arguments.rate if len(listed) > 1 else ():  # single requests
                         key = (f"{what if name == 'ours' else 'the constant'}, {rate:,.0f} per second", 64)
                         results.setdefault(key, []).append(server.measure(requests, 64, arguments.seconds, rate))
-    results.update(others)
     print(
         "\n| request | connections | requests per second | of the constant | p50 us | p99 us | server's processor us |"
     )
@@ -101,10 +77,9 @@ def main() -> None:
     parser.add_argument(
         "--parts",
         nargs="+",
-        default=["speed", "beside", "mixed", "reloads"],
-        choices=["attack", "compare", "process", "speed", "beside", "mixed", "reloads"],
-        help="attack: hostile clients; compare: with another build; process: without a network; beside: speed beside "
-        "Annif and MLServer",
+        default=["speed", "mixed", "reloads"],
+        choices=["attack", "compare", "process", "speed", "mixed", "reloads"],
+        help="attack: hostile clients; compare: with another build; process: without a network",
     )
     parser.add_argument("--model", type=Path, help="folder for the model, which is trained if it is not there")
     parser.add_argument("--old", type=Path, help="folder with the package of another build, to compare or attack")
@@ -139,8 +114,7 @@ def main() -> None:
             for what, microseconds in processor_times(folder, _PATH, bodies).items():
                 print(f"| {what} | {microseconds:.1f} |")
         if "speed" in arguments.parts:
-            others = _others(train, texts, arguments) if "beside" in arguments.parts else {}
-            _speed(folder, _bodies(model, texts), arguments, others)
+            _speed(folder, _bodies(model, texts), arguments)
         if "mixed" in arguments.parts:
             options = ["--workers", str(arguments.workers), "--max-body", "40000", "--max-seconds", "5"]
             with servers.ours([f"debian={folder}"], *options) as server:

@@ -7,7 +7,6 @@ import polars as pl
 import pytest
 
 from benchmarks.scale import logs
-from labeltrees import prepare_logs
 
 OPTIONS = Namespace(events=200_000, contexts=5_000, items=5_000, seed=3)
 
@@ -38,18 +37,3 @@ def test_items_have_seasons_and_drift(year):
         for month in (1, 12)
     ]
     assert best[0] != best[1]
-
-
-def test_the_same_seed_gives_the_same_parts(tmp_path, monkeypatch):
-    monkeypatch.setattr(logs, "PART", 30_000)
-    options = Namespace(**{**vars(OPTIONS), "events": 70_000})
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-        logs.write_log(tmp_path / name, options)
-    one, two = (pl.read_parquet(tmp_path / name) for name in ("one", "two"))
-    assert one.equals(two)
-    assert one.height == 70_000
-    assert len(list((tmp_path / "one").iterdir())) == 3
-    summary = prepare_logs(tmp_path / "one", history_before=logs.CUT, min_engagement=2).summary
-    dirty = [summary.events_dropped[reason] for reason in ("no context", "no item", "weight not above 0")]
-    assert all(250 < count < 450 for count in dirty)
