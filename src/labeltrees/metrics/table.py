@@ -147,7 +147,8 @@ def find_metric(column: Any) -> NamedMetric | None:
     is_weighted = kind.startswith(_WEIGHTED)
     for metric in METRICS:
         if metric.column == kind.removeprefix(_WEIGHTED) and digits and int(digits) > 0:
-            return NamedMetric(metric, int(digits), is_weighted) if metric.has_interval or not is_weighted else None
+            is_known = metric.of_points is not None or not is_weighted
+            return NamedMetric(metric, int(digits), is_weighted) if is_known else None
     return None
 
 
@@ -264,7 +265,7 @@ def measure_lists(
     labels : array of int (n, at least max(ks))
     ks : ints
     sample_weight : array of shape (n,), optional
-        If given, the metrics with intervals are also measured with it (``weighted_p1``, ...).
+        If given, the metrics that are means over points are also measured with it (``weighted_p1``, ...).
     given : dict, optional
         What metrics need besides: "propensities" (L,), or None if they are unknown, which gives NaN; "label_counts"
         (L,), the training points of each label; "trees", a list, over which the mean is taken. Metrics that need
@@ -276,7 +277,8 @@ def measure_lists(
     estimates = {f"{metric.column}{k}": metric.estimate(lists[k], None, z) for metric in plain for k in ks}
     if sample_weight is not None:
         weights = check_weights(sample_weight, lists[ks[0]].true.n_points)
-        estimates |= {f"{_WEIGHTED}{m.column}{k}": m.estimate(lists[k], weights, z) for m in plain for k in ks}
+        means = [metric for metric in plain if metric.of_points is not None]  # coverage counts labels, not points
+        estimates |= {f"{_WEIGHTED}{m.column}{k}": m.estimate(lists[k], weights, z) for m in means for k in ks}
     values = {column: estimate.value for column, estimate in estimates.items()}
     for metric in METRICS:
         if metric.measured and metric.needs in given:
