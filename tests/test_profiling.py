@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import labeltrees as lt
 from labeltrees.models.text.searcher import Texts
 from labeltrees.profiling import (
-    Visits,
+    OpenedNodes,
     ancestors_of,
     count_linear,
     count_text,
@@ -223,7 +223,7 @@ def everything(tree, n, place=0):
     """All nodes visited by all queries."""
     nodes = np.tile(np.arange(tree.n_nodes, dtype=np.int32), n)
     ends = tree.n_nodes * np.arange(n + 1)
-    return Visits(ends, nodes, nodes, nodes.astype(float), np.full(len(nodes), place), np.zeros(len(nodes), bool))
+    return OpenedNodes(ends, nodes, nodes, nodes.astype(float), np.full(len(nodes), place), np.zeros(len(nodes), bool))
 
 
 @given(st.integers(2, 40), st.integers(0, 1000), st.integers(1, 5), st.data())

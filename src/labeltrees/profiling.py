@@ -91,7 +91,7 @@ def _queries(X: Any) -> list[tuple[Any, ...]]:
 
 
 @dataclass(frozen=True)
-class Visits:
+class OpenedNodes:
     """The nodes that searches opened, in search order.
 
     Parameters
@@ -125,7 +125,7 @@ class Visits:
 Counts = dict[str, Int64s]  # of each operation, per query
 
 
-def count_linear(searcher: Any, queries: Any, request: SearchRequest) -> tuple[Counts, Visits]:
+def count_linear(searcher: Any, queries: Any, request: SearchRequest) -> tuple[Counts, OpenedNodes]:
     """Return the operations of a `Searcher`, from a slower search that counts them.
 
     `nonzeros` of the query; `visits`, nodes opened; `lookups` of a feature in one level of a chunk's index; `hits`,
@@ -136,13 +136,13 @@ def count_linear(searcher: Any, queries: Any, request: SearchRequest) -> tuple[C
     rows = query_rows(queries, searcher.n_features)
     native = searcher._native(replace(request, evidence=False), rows.n)
     flat, ends, nodes, depths, scores, trees, on_path = searcher._engine.count(rows, native)
-    visits = Visits(ends, nodes, depths, np.exp(scores.astype(np.float64)), trees, on_path.view(bool))
+    visits = OpenedNodes(ends, nodes, depths, np.exp(scores.astype(np.float64)), trees, on_path.view(bool))
     # In the order of src/core/search/counts.hpp.
     names = "nonzeros visits lookups hits weights vectors children heap_steps path_visits".split()
     return _columns(names, flat), visits
 
 
-def count_text(searcher: Any, queries: Any, request: SearchRequest) -> tuple[Counts, Visits]:
+def count_text(searcher: Any, queries: Any, request: SearchRequest) -> tuple[Counts, OpenedNodes]:
     """Return the operations of a `TextSearcher`, from a slower search that counts them.
 
     `bytes` of the text; `features`, its words and n-grams, each looked up; `rows`, features that have a vector;
@@ -152,7 +152,7 @@ def count_text(searcher: Any, queries: Any, request: SearchRequest) -> tuple[Cou
     flat, ends, nodes, depths, scores = searcher._engine.count(texts, searcher._native(request, len(texts)))
     none = np.zeros(len(nodes), np.int32)
     # In the order of src/core/text/hsoftmax_search.hpp.
-    return _columns("bytes features rows visits heap_steps".split(), flat), Visits(
+    return _columns("bytes features rows visits heap_steps".split(), flat), OpenedNodes(
         ends, nodes, depths, scores, none, none.astype(bool)
     )
 
@@ -185,7 +185,7 @@ class SearchWork:
         The returned label ids, padded with -1.
     counts : dict of int64 (n,)
         How often each search ran each operation.
-    visits : Visits
+    visits : OpenedNodes
     needed : int64 (n,)
         The number of nodes that no search for these labels can avoid: the ancestors of the returned labels.
     is_needed : bool (number of visits,)
@@ -199,7 +199,7 @@ class SearchWork:
     search: dict[str, Any]
     labels: Int64s
     counts: Counts
-    visits: Visits
+    visits: OpenedNodes
     needed: Int64s
     is_needed: NDArray[np.bool_]
     microseconds: Float64s
@@ -321,7 +321,7 @@ def ancestors_of(tree: LabelTree, labels: Any) -> Int64s:
 
 
 def mark_needed(
-    trees: Sequence[LabelTree], labels: Any, visits: Visits, *, skip_single_children: bool = False
+    trees: Sequence[LabelTree], labels: Any, visits: OpenedNodes, *, skip_single_children: bool = False
 ) -> tuple[Int64s, NDArray[np.bool_]]:
     """Return how many nodes (n,) every search for these labels opens, and which visits are to such nodes.
 

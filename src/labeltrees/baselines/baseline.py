@@ -20,7 +20,7 @@ from labeltrees.models.common.label_names import LabelNames
 from labeltrees.search.result import list_length
 
 
-class TrainingPoints(NamedTuple):
+class BaselinePoints(NamedTuple):
     """Features and labels of the training points.
 
     `Y` marks labels with 1, whatever their relevance. `vectorizer` makes features from texts, None if points are not
@@ -47,7 +47,7 @@ class TrainingPoints(NamedTuple):
         return bool(own.multiply(self.Y).nnz)
 
 
-def training_points(train: Any, same_columns: bool = False) -> TrainingPoints:
+def training_points(train: Any, same_columns: bool = False) -> BaselinePoints:
     """Return the points of a Dataset, or of a pair (X, Y) or (texts, Y). Texts without features get tf-idf features.
 
     With `same_columns`, the features of a dataset without an encoder are items if there are as many as labels.
@@ -65,7 +65,7 @@ def training_points(train: Any, same_columns: bool = False) -> TrainingPoints:
     items = item_labels(dataset)
     if items is None and same_columns and dataset.encoder is None and X.shape[1] == Y.shape[1]:
         items = np.arange(Y.shape[1])
-    return TrainingPoints(X, Y, weights, dataset.label_names, vectorizer, dataset.times, items, dataset.groups)
+    return BaselinePoints(X, Y, weights, dataset.label_names, vectorizer, dataset.times, items, dataset.groups)
 
 
 def item_labels(dataset: Dataset) -> Int64s | None:
@@ -125,7 +125,7 @@ class Baseline:
     name = ""
     note = ""
 
-    def __init__(self, points: TrainingPoints) -> None:
+    def __init__(self, points: BaselinePoints) -> None:
         self.n_features_in_ = int(points.X.shape[1])
         self.n_labels_ = int(points.Y.shape[1])
         self.label_names_ = points.label_names

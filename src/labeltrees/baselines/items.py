@@ -14,7 +14,7 @@ from labeltrees._holding_out import draw_held_out
 from labeltrees._matrices import Float32s, Float64s, Int64s
 from labeltrees._memory import free_bytes
 from labeltrees._validation import check_integer, check_number
-from labeltrees.baselines.baseline import Baseline, TrainingPoints, top_entries, training_points
+from labeltrees.baselines.baseline import Baseline, BaselinePoints, top_entries, training_points
 from labeltrees.errors import InputError, Parameter
 from labeltrees.labels.items import item_weights
 
@@ -41,7 +41,7 @@ class Baskets(NamedTuple):
     labels: Int64s
 
 
-def make_baskets(points: TrainingPoints, max_items: int) -> Baskets:
+def make_baskets(points: BaselinePoints, max_items: int) -> Baskets:
     """Return the features and labels of each point as one basket, with the `max_items` most frequent items."""
     (n_points, n_features), n_labels, items = points.X.shape, points.Y.shape[1], _need_items(points, "ease")
     only_labels = np.setdiff1d(np.arange(n_labels), items)
@@ -76,7 +76,7 @@ class Ease(Baseline):
 
     name = "EASE"
 
-    def __init__(self, points: TrainingPoints, ridge: float | None, max_items: int) -> None:
+    def __init__(self, points: BaselinePoints, ridge: float | None, max_items: int) -> None:
         super().__init__(points)
         items = _need_items(points, "ease")
         n_all = points.X.shape[1] + len(np.setdiff1d(np.arange(points.Y.shape[1]), items))
@@ -151,7 +151,7 @@ def _best_items(
         yield found, best
 
 
-def _learn_ridge(points: TrainingPoints, baskets: Baskets) -> float:
+def _learn_ridge(points: BaselinePoints, baskets: Baskets) -> float:
     """Return the ridge that finds most labels of held-out points, among the most frequent items."""
     n_points = points.X.shape[0]
     n_wanted = min(int(n_points * _HELD_OUT), _MAX_HELD_OUT)
@@ -181,7 +181,7 @@ def _check_memory(n_items: int, n_bytes: int, n_all: int) -> None:
         raise InputError(message, *sizes, Parameter("max_items"), most)
 
 
-def _need_items(points: TrainingPoints, name: str) -> Int64s:
+def _need_items(points: BaselinePoints, name: str) -> Int64s:
     if points.items is None:
         message = (
             "{} needs features that are items: a Dataset with an ItemEncoder, as prepare_logs makes it with {} or {}"
@@ -199,7 +199,7 @@ class OwnMostFrequent(Baseline):
 
     name = "own most frequent"
 
-    def __init__(self, points: TrainingPoints) -> None:
+    def __init__(self, points: BaselinePoints) -> None:
         super().__init__(points)
         self._items = _need_items(points, "own_most_frequent")
         self.shares_ = np.asarray(points.Y.T @ points.weights) / points.weights.sum()

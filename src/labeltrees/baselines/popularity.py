@@ -9,7 +9,7 @@ import numpy as np
 
 from labeltrees._matrices import Float32s, Float64s, Int64s
 from labeltrees._validation import refuse
-from labeltrees.baselines.baseline import Baseline, TrainingPoints, top_entries, training_points
+from labeltrees.baselines.baseline import Baseline, BaselinePoints, top_entries, training_points
 from labeltrees.errors import InputError
 
 _RECENT_SHARE = 0.1
@@ -26,7 +26,7 @@ class Popularity(Baseline):
         The number of training points counted.
     """
 
-    def __init__(self, points: TrainingPoints, weights: Float64s, name: str) -> None:
+    def __init__(self, points: BaselinePoints, weights: Float64s, name: str) -> None:
         super().__init__(points)
         self.name = name
         self.n_points_ = int(np.count_nonzero(weights))
@@ -84,7 +84,7 @@ def recent_popularity(train: Any, times: Any = None, *, period: Any = None) -> P
     return recent_popularity_of(points, points.times if times is None else times, period)
 
 
-def recent_popularity_of(points: TrainingPoints, times: Any, period: Any = None) -> Popularity:
+def recent_popularity_of(points: BaselinePoints, times: Any, period: Any = None) -> Popularity:
     """Return `recent_popularity` of training points that exist already."""
     recent = _recent(times, period, points.X.shape[0])
     weights = np.where(recent, points.weights, 0.0)

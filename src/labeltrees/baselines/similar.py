@@ -11,7 +11,7 @@ from scipy import sparse
 
 from labeltrees._matrices import Float32s, Int64s
 from labeltrees._validation import check_integer
-from labeltrees.baselines.baseline import Baseline, TrainingPoints, top_entries, top_labels, training_points
+from labeltrees.baselines.baseline import Baseline, BaselinePoints, top_entries, top_labels, training_points
 from labeltrees.models.linear.features import unit_rows
 
 
@@ -60,7 +60,7 @@ class CoOccurrence(Baseline):
 
     name = "co-occurrence"
 
-    def __init__(self, points: TrainingPoints, labels_per_feature: int) -> None:
+    def __init__(self, points: BaselinePoints, labels_per_feature: int) -> None:
         super().__init__(points)
         self.probabilities_ = _probabilities(points, labels_per_feature)
 
@@ -99,7 +99,7 @@ def co_occurrence(train: Any, labels_per_feature: int = 100) -> CoOccurrence:
     return CoOccurrence(training_points(train), labels_per_feature)
 
 
-def _probabilities(points: TrainingPoints, n_kept: int) -> Any:
+def _probabilities(points: BaselinePoints, n_kept: int) -> Any:
     """Return P(label | feature) for the `n_kept` most probable labels of each feature, as a csr_array (d, L)."""
     present = points.X.T.tocsr().astype(np.float64)  # (d, N): the points of each feature
     present.data[:] = present.data != 0
@@ -144,7 +144,7 @@ class Neighbours(Baseline):
 
     name = "neighbours"
 
-    def __init__(self, points: TrainingPoints, n_neighbours: int) -> None:
+    def __init__(self, points: BaselinePoints, n_neighbours: int) -> None:
         super().__init__(points)
         self.n_neighbours = n_neighbours
         self._Y = points.Y

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from labeltrees.baselines.baseline import Baseline, TrainingPoints
+from labeltrees.baselines.baseline import Baseline, BaselinePoints
 from labeltrees.baselines.items import MAX_COMPARED, Ease, OwnMostFrequent
 from labeltrees.baselines.popularity import Popularity, recent_popularity_of
 from labeltrees.baselines.similar import CoOccurrence, Neighbours
@@ -24,7 +24,7 @@ class Entry(NamedTuple):
     """
 
     meaning: str
-    make: Callable[[TrainingPoints], Baseline]
+    make: Callable[[BaselinePoints], Baseline]
     needs: str = ""
 
 
@@ -55,7 +55,7 @@ BASELINES = {
 }
 
 
-def make_baselines(points: TrainingPoints) -> Iterator[Baseline]:
+def make_baselines(points: BaselinePoints) -> Iterator[Baseline]:
     """Yield every baseline that the training points allow."""
     has = {"": True, "times": points.times is not None, "features": points.X.shape[1] > 0}
     has |= {"items": points.items is not None, "repeats": points.repeats}

@@ -29,7 +29,7 @@ from labeltrees.cli.output import (
     step,
     write_csv,
 )
-from labeltrees.cli.tree_compare import Comparison, Row
+from labeltrees.cli.tree_compare import Comparison, TreeRow
 from labeltrees.data.read_data import DataOptions, load_data
 from labeltrees.errors import InputError
 from labeltrees.labels.imbalance import Imbalance
@@ -186,7 +186,7 @@ def compare(
         dataset = load_data(data, options=reading)
     with step("Counting frequencies and embedding labels", show_progress):
         comparison = Comparison(dataset, TreeSettings(**settings), random_state, n_jobs)
-    rows: list[Row] = []
+    rows: list[TreeRow] = []
     with watch("Building trees", comparison.n_rows, show_progress) as advance:
         for row in comparison.rows():
             rows.append(row)
@@ -224,7 +224,7 @@ def summary_rows(summary: TreeSummary) -> list[tuple[str, str]]:
     ]
 
 
-def compare_table(rows: list[Row]) -> Any:
+def compare_table(rows: list[TreeRow]) -> Any:
     """Return the rows of a comparison as a table."""
     return make_table(
         (

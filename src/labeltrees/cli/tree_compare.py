@@ -33,7 +33,7 @@ GRID = PAPER_GRIDS["parabel"]
 
 
 @dataclass(frozen=True)
-class Row:
+class TreeRow:
     """One tree of the comparison."""
 
     tree: str
@@ -90,9 +90,9 @@ class Comparison:
             n_jobs=self.n_jobs,
         )
 
-    def row(self, name: str, tree: LabelTree, tradeoff: float | None = None) -> Row:
+    def row(self, name: str, tree: LabelTree, tradeoff: float | None = None) -> TreeRow:
         """Measure a tree."""
-        return Row(
+        return TreeRow(
             tree=name,
             tradeoff=tradeoff,
             height=tree.height,
@@ -102,7 +102,7 @@ class Comparison:
             similarity=within_node_similarity(tree, self.embeddings),
         )
 
-    def rows(self, tradeoffs: tuple[float, ...] = GRID) -> Iterator[Row]:
+    def rows(self, tradeoffs: tuple[float, ...] = GRID) -> Iterator[TreeRow]:
         """Build and measure the trees, one after the other."""
         for tradeoff in tradeoffs:
             yield self.row(f"tradeoff {tradeoff:.4g}", self.at(tradeoff), tradeoff)

@@ -189,7 +189,7 @@ def prepare_with(
     settings = settings.checked()
     if vectorizer is not None and settings.features not in ("words", "column"):
         refuse("features", f"{settings.features!r} without a vectorizer, because of the other arguments", vectorizer)
-    from labeltrees.logs.prepare import Parts, prepare  # imports polars, which takes 0.2 s
+    from labeltrees.logs.prepare import PartsTarget, prepare  # imports polars, which takes 0.2 s
 
     if parts is None:
         with _runner(work_folder, None, client) as runner:
@@ -201,7 +201,7 @@ def prepare_with(
     target = check_dataset_folder(folder)
     beside = target.parent if client is not None else None
     with _runner(work_folder, beside, client) as runner, replacing_folder(target) as new:
-        made = prepare(events, settings, vectorizer, progress, Parts(new, size), runner)
+        made = prepare(events, settings, vectorizer, progress, PartsTarget(new, size), runner)
         write_summary(made.summary, new)
     return PreparedLogs.load(target)
 

@@ -40,7 +40,7 @@ from labeltrees.logs.settings import LogSettings
 _KEY = ["context", "window"]
 
 
-class PointBlocks:
+class BlockFiles:
     """Blocks of points, and what is known of the points of each.
 
     The frames of a shard have points of all blocks. `scatter` writes them to one file per shard and block, so that
@@ -127,7 +127,7 @@ class PointFeatures:
         Makes features of texts.
     named : list of frames, optional
         Events with item and name.
-    blocks : PointBlocks
+    blocks : BlockFiles
 
     Attributes
     ----------
@@ -147,7 +147,7 @@ class PointFeatures:
         settings: LogSettings,
         vectorizer: Any,
         named: list[pl.LazyFrame] | None,
-        blocks: PointBlocks,
+        blocks: BlockFiles,
     ) -> None:
         self._points, self._n_train, self._settings, self._blocks = points, n_train, settings, blocks
         self._n_labels = len(items)

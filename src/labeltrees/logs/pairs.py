@@ -234,7 +234,7 @@ def _given_values(shard: pl.LazyFrame, lists: bool) -> tuple[pl.DataFrame, int]:
     return values.drop("n_values"), int((values["n_values"] > 1).sum())
 
 
-class Threshold(NamedTuple):
+class PairThreshold(NamedTuple):
     """The least value that a pair must have in a column, and how many pairs of low engagement are kept."""
 
     column: str
@@ -242,18 +242,18 @@ class Threshold(NamedTuple):
     n_weak: int = 0
 
 
-def engagement_threshold(pairs: Pairs, settings: LogSettings) -> Threshold:
+def engagement_threshold(pairs: Pairs, settings: LogSettings) -> PairThreshold:
     """Return the threshold that the user has given, or that of "auto".
 
     "auto" keeps all pairs if more than half of the events are in pairs of low engagement. It does not look at the age
     of events: a pair that was engaged with twice is not of low engagement only because that was long ago.
     """
     if settings.min_engagement != "auto":
-        return Threshold("engagement", float(settings.min_engagement))
+        return PairThreshold("engagement", float(settings.min_engagement))
     weak = pairs.weak
     if 2 * weak["weak events"] <= weak["events"]:
-        return Threshold("total", LOW_ENGAGEMENT)
-    return Threshold("total", 0.0, weak["weak pairs"])
+        return PairThreshold("total", LOW_ENGAGEMENT)
+    return PairThreshold("total", 0.0, weak["weak pairs"])
 
 
 def is_strong(column: str, threshold: float) -> pl.Expr:
@@ -261,7 +261,7 @@ def is_strong(column: str, threshold: float) -> pl.Expr:
     return pl.col(column) >= threshold * _ROUNDING
 
 
-def marked_pairs(pairs: pl.LazyFrame, settings: LogSettings, threshold: Threshold) -> pl.LazyFrame:
+def marked_pairs(pairs: pl.LazyFrame, settings: LogSettings, threshold: PairThreshold) -> pl.LazyFrame:
     """Return the pairs of one shard with group, order and two marks.
 
     `featured`: their context has features; `strong`: they have enough engagement.

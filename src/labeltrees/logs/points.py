@@ -11,7 +11,7 @@ import polars as pl
 from labeltrees.errors import InputError
 from labeltrees.logs.clean import HISTORY, TESTING, TRAINING
 from labeltrees.logs.events import collect
-from labeltrees.logs.pairs import Pairs, Recency, Threshold, marked_pairs
+from labeltrees.logs.pairs import Pairs, PairThreshold, Recency, marked_pairs
 from labeltrees.logs.settings import LogSettings
 from labeltrees.logs.shards import Kept, ShardWork, keep
 from labeltrees.tasks import Outcome, Results
@@ -30,7 +30,7 @@ ANY_CONTEXT = "test events before the last training event"
 
 
 def choose_items(
-    pairs: Pairs, settings: LogSettings, threshold: Threshold, work: ShardWork
+    pairs: Pairs, settings: LogSettings, threshold: PairThreshold, work: ShardWork
 ) -> tuple[Kept, pl.DataFrame, int]:
     """Return the items that become labels (item, label), as kept and in memory, and the number of all items."""
     counted = work.run(
@@ -46,7 +46,7 @@ def choose_items(
     return items, collect(items.frame(work.results)), work.results[name].values["n_seen"]
 
 
-def count_items(results: Results, *, pairs: Kept, settings: LogSettings, threshold: Threshold) -> Outcome:
+def count_items(results: Results, *, pairs: Kept, settings: LogSettings, threshold: PairThreshold) -> Outcome:
     """Keep the items of one shard in label windows, and the number of its points that may have them: item, points."""
     labels = marked_pairs(pairs.frame(results), settings, threshold).filter(pl.col("window") != HISTORY)
     used = (pl.col("featured") & pl.col("strong")).sum()
@@ -89,7 +89,7 @@ class LogPoints:
 
 
 def make_points(
-    pairs: Pairs, items: Kept, settings: LogSettings, threshold: Threshold, recency: Recency, work: ShardWork
+    pairs: Pairs, items: Kept, settings: LogSettings, threshold: PairThreshold, recency: Recency, work: ShardWork
 ) -> LogPoints:
     """Decide how every pair is used, and collect the labels of the remaining contexts."""
     names = work.run(
@@ -120,7 +120,7 @@ def points_of_shard(
     number: int,
     items: Kept,
     settings: LogSettings,
-    threshold: Threshold,
+    threshold: PairThreshold,
     recency: Recency,
 ) -> Outcome:
     """Keep the points of one shard, their labels and histories; return counts of events, pairs and contexts."""

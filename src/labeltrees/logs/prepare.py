@@ -16,7 +16,7 @@ from labeltrees.data.dataset import Dataset
 from labeltrees.data.encoders import Encoder
 from labeltrees.errors import InputError, Parameter
 from labeltrees.logs.clean import CleanEvents, clean_events
-from labeltrees.logs.datasets import PointBlocks, PointDatasets, PointFeatures, PointFrames
+from labeltrees.logs.datasets import BlockFiles, PointDatasets, PointFeatures, PointFrames
 from labeltrees.logs.events import Events, open_events
 from labeltrees.logs.features import name_items
 from labeltrees.logs.folder import LogSummary
@@ -38,7 +38,7 @@ N_STAGES = 6
 _UNITS = 100  # of progress per stage
 
 
-class Parts(NamedTuple):
+class PartsTarget(NamedTuple):
     """Where to write datasets in parts, and how many points a part has."""
 
     folder: Path
@@ -84,7 +84,7 @@ def prepare(
     settings: LogSettings,
     vectorizer: Any,
     progress: ProgressArgument,
-    parts: Parts | None,
+    parts: PartsTarget | None,
     runner: Runner,
 ) -> Prepared:
     """Return or write train and test for checked settings.
@@ -104,7 +104,7 @@ def _prepare(
     vectorizer: Any,
     folder: Path,
     stages: Stages,
-    parts: Parts | None,
+    parts: PartsTarget | None,
     runner: Runner,
 ) -> Prepared:
     _check_words(opened, settings)
@@ -135,7 +135,7 @@ def _prepare(
     named = [shard.select("item", "name") for shard in _frames(events, work)] if "name" in opened.columns else None
     label_names, changed = name_items(items["item"], named)
     size = None if parts is None else max(parts.points_per_part // int(settings.points_per_context), 1)
-    blocks = PointBlocks(points.height, size, folder)
+    blocks = BlockFiles(points.height, size, folder)
     features = PointFeatures(
         points,
         n_train,

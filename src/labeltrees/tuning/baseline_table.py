@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from labeltrees._matrices import Float64s, Int64s
-from labeltrees.baselines.baseline import TrainingPoints, training_points
+from labeltrees.baselines.baseline import BaselinePoints, training_points
 from labeltrees.baselines.table import BASELINES, make_baselines
 from labeltrees.data.dataset import Dataset
 from labeltrees.data.texts import no_features
@@ -90,7 +90,7 @@ def measure_baselines(
     return BaselineTable(records, rows, hits, notes)
 
 
-def _training_points(train: TuningData) -> TrainingPoints:
+def _training_points(train: TuningData) -> BaselinePoints:
     try:
         points = training_points(_as_dataset(train))
     except InputError:

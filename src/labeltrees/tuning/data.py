@@ -191,7 +191,7 @@ def check_pair(train: TuningData, validation: TuningData) -> None:
         refuse("validation", f"data with the {train.points.shape[1]} features of train", features)
 
 
-class Parts(NamedTuple):
+class SplitData(NamedTuple):
     """Training data, validation data, and how the validation points were held out; "" if they were given."""
 
     train: TuningData
@@ -199,7 +199,7 @@ class Parts(NamedTuple):
     held_out: str
 
 
-def split_data(data: TuningData, validation: Any, estimator: Any, seed: int) -> Parts:
+def split_data(data: TuningData, validation: Any, estimator: Any, seed: int) -> SplitData:
     """Return training and validation data; no validation point is a training point.
 
     Parameters
@@ -215,11 +215,11 @@ def split_data(data: TuningData, validation: Any, estimator: Any, seed: int) -> 
     if isinstance(validation, bool) or not isinstance(validation, int | float):
         if validation is None:
             refuse("validation", "a share of train, a Dataset or a pair (X, Y)", validation)
-        return Parts(data, aligned_with(data, as_tuning_data(validation, "validation", estimator)), "")
+        return SplitData(data, aligned_with(data, as_tuning_data(validation, "validation", estimator)), "")
     share = check_number("validation", validation, 0, 1, low_open=True)
     rows, held_out = hold_out(data.n_points, share, seed, data.times, data.groups)
     how = IN_GROUPS if data.groups is not None else AT_RANDOM if data.times is None else NEWEST
-    return Parts(data.take(rows), data.take(held_out), how)
+    return SplitData(data.take(rows), data.take(held_out), how)
 
 
 def hold_out(n_points: int, share: float, seed: int, times: Any = None, groups: Any = None) -> tuple[Any, Any]:

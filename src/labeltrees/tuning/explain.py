@@ -13,7 +13,7 @@ from labeltrees.tuning.search import Search, Step
 from labeltrees.tuning.study import Trial
 
 
-class Explanation(NamedTuple):
+class ChoiceText(NamedTuple):
     """Sentences, how far the chosen model is above the best baseline, and the table of steps."""
 
     text: str
@@ -28,7 +28,7 @@ def explain_choice(
     n_points: int,
     stats: dict[str, Any],
     was_interrupted: bool = False,
-) -> Explanation:
+) -> ChoiceText:
     """Return what was tried, what each step gained and what it costs.
 
     Parameters
@@ -58,7 +58,7 @@ def explain_choice(
         sentences += _explain_trees(search, search.trees, "" if search.changes else f", each measured on {validation}")
     sentences += _left_out(search, was_interrupted)
     sentences += [comparison, explain_final(n_points, stats)]
-    return Explanation(" ".join(sentences), comparison, table_of_steps(search))
+    return ChoiceText(" ".join(sentences), comparison, table_of_steps(search))
 
 
 def table_of_steps(search: Search) -> list[dict[str, Any]]:
