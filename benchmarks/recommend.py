@@ -349,7 +349,7 @@ def contestants(task: str) -> Iterator[Contestant]:
     yield Ours(DEFAULT, chosen=False)
     if task != "commits":  # 779K items would need 5 TB
         yield Simple("EASE", lt.baselines.ease, product(ridge=[100.0, 30.0, 300.0, 10.0, 1000.0]))
-    rows = ["all", "purchase"] if task != "basket" else ["all"]
+    rows = {"basket": ["all"], "commits": ["purchase", "all"]}.get(task, ["all", "purchase"])
     for kind, label in (("bm25", "BM25"), ("cosine", "cosine")):
         grid = product(rows=rows, K=[100, 20, 500])
         yield Peer(f"implicit, {label}", "implicit_models.py", {"model": kind}, grid, {})

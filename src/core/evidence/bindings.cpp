@@ -43,6 +43,13 @@ void add_rows(NativeEvidence& native, float weight, ConstArray<int64_t> indptr, 
   keep(native, indptr, features, values);
 }
 
+void set_proposals(NativeEvidence& native, int64_t n_proposed, ConstArray<int64_t> indptr, ConstArray<int32_t> labels,
+                   ConstArray<uint16_t> values) {
+  native.evidence.labels_of_item = {indptr.data(), labels.data(), values.data()};
+  native.evidence.n_proposed = n_proposed;
+  keep(native, indptr, labels, values);
+}
+
 void add_classifiers(NativeEvidence& native, float weight, ConstArray<int64_t> indptr, ConstArray<int32_t> features,
                      ConstArray<uint16_t> values, ConstArray<float> bias, bool normalize, const std::string& loss,
                      float score_power) {
@@ -84,6 +91,35 @@ NumPy<float> measure(const NativeEvidence& native, const search::NativeRows& que
   return to_numpy(std::move(measured));
 }
 
+// The labels that the items of each query propose beside its `k` labels, -1 for none: an array (n * n_proposed,).
+NumPy<int64_t> propose(const NativeEvidence& native, const search::NativeRows& queries, ConstArray<int64_t> labels,
+                       int64_t k, int n_threads) {
+  const search::QueryRows& rows = queries.rows;
+  const auto n_proposed = static_cast<size_t>(native.evidence.n_proposed);
+  std::vector<int64_t> proposed(static_cast<size_t>(rows.n) * n_proposed, -1);
+  Job job;
+  run_job(job, nb::none(), [&] {
+    parallel_for((rows.n + kQueriesPerTask - 1) / kQueriesPerTask, n_threads, [&](int64_t task, int) {
+      EvidenceScratch scratch;
+      search::RowCopy copy;
+      std::vector<search::ScoredLabel> known;
+      for (int64_t query = task * kQueriesPerTask; query < std::min(rows.n, (task + 1) * kQueriesPerTask); ++query) {
+        job.check();
+        const search::QueryRow row = copy.of(rows, query, native.evidence.n_features);
+        scratch.set_row(native.evidence, row.features, row.values, row.n);
+        known.clear();
+        for (int64_t i = query * k; i < (query + 1) * k; ++i)
+          if (labels.data()[i] >= 0) known.push_back({0.0f, static_cast<int32_t>(labels.data()[i])});
+        const size_t n_known = known.size();
+        scratch.propose(native.evidence, known, [](int32_t) { return true; });
+        for (size_t i = n_known; i < known.size(); ++i)
+          proposed[static_cast<size_t>(query) * n_proposed + i - n_known] = known[i].label;
+      }
+    });
+  });
+  return to_numpy(std::move(proposed));
+}
+
 // Blended scores (n) of tree scores (n) and what kinds with these weights have measured (n_kinds * n).
 NumPy<float> blend_scores(ConstArray<float> scores, ConstArray<float> measured, ConstArray<float> weights,
                           ConstArray<uint8_t> multiplies) {
@@ -115,6 +151,9 @@ void bind_evidence(nb::module_& module) {
            nb::arg("feature_weights").noconvert(), nb::arg("label_ptr").noconvert(), nb::arg("labels").noconvert())
       .def("add_rows", &add_rows, nb::arg("weight"), nb::arg("indptr").noconvert(), nb::arg("features").noconvert(),
            nb::arg("values").noconvert(), nb::arg("present"))
+      .def("set_proposals", &set_proposals, nb::arg("n_proposed"), nb::arg("indptr").noconvert(),
+           nb::arg("labels").noconvert(), nb::arg("values").noconvert())
+      .def("propose", &propose, nb::arg("rows"), nb::arg("labels").noconvert(), nb::arg("k"), nb::arg("n_threads"))
       .def("add_classifiers", &add_classifiers, nb::arg("weight"), nb::arg("indptr").noconvert(),
            nb::arg("features").noconvert(), nb::arg("values").noconvert(), nb::arg("bias").noconvert(),
            nb::arg("normalize"), nb::arg("loss"), nb::arg("score_power"))

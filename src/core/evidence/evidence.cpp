@@ -80,7 +80,7 @@ void EvidenceScratch::find_neighbours(const Evidence& evidence) {
     const int64_t begin = points.indptr[features_[place]], end = points.indptr[features_[place] + 1];
     sums_.add(points.columns + begin, points.values + begin, end - begin, values_[place]);
   }
-  sums_.take_best(static_cast<size_t>(evidence.n_neighbours), neighbours_);
+  sums_.take_best(static_cast<size_t>(evidence.n_neighbours), neighbours_, [](int32_t) { return true; });
 }
 
 void EvidenceScratch::measure_votes(const Evidence& evidence, const int32_t* labels, int64_t n, float* out) {

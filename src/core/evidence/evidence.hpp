@@ -7,6 +7,9 @@
 // classifiers): the sum of weight * query value. It is cut to [0, 1], or, for classifiers, it is a margin that becomes
 // a score as in the tree.
 //
+// Item-to-item weights also propose labels: those with the largest sums over the items of the query, where every item
+// knows only the labels for which its weight is largest. A label that the trees do not propose has the score 0 there.
+//
 // With the tree's score s, scores f_i of classifiers, other measures m_j in [0, 1], and weights g_i and a_j, the score
 // is
 //   ((s * prod f_i^g_i)^(1 / (1 + sum g_i)) + sum a_j m_j) / (1 + sum a_j)
@@ -62,17 +65,20 @@ class PointSums {
     }
   }
 
-  // out: the `n` most similar points of those above 0, in no particular order. All sums become 0 again. Points are
-  // first counted by similarity in coarse steps, so that only those in the step of the n-th point are compared.
-  void take_best(size_t n, std::vector<SimilarPoint>& out) {
+  // out: the `n` most similar points of those above 0 with is_wanted(point), in no particular order. All sums become 0
+  // again. Points are first counted by similarity in coarse steps, so that only those in the step of the n-th point are
+  // compared.
+  template <class IsWanted>
+  void take_best(size_t n, std::vector<SimilarPoint>& out, IsWanted&& is_wanted) {
     found_.resize(n_used_ + 1);
     size_t n_found = 0;
     float highest = 0.0f;
     for (size_t i = 0; i < n_used_; ++i) {
       float& sum = sums_[used_[i]];
       found_[n_found] = {sum, used_[i]};
-      n_found += sum > 0.0f;
-      highest = std::max(highest, sum);
+      const bool counts = sum > 0.0f && is_wanted(used_[i]);
+      n_found += counts;
+      highest = std::max(highest, counts ? sum : 0.0f);
       sum = 0.0f;
     }
     const float scale = n_found ? (kSteps - 1) / highest : 0.0f;
@@ -164,6 +170,9 @@ struct Evidence {
   ShortRows labels_of_point;               // without values
   int64_t n_neighbours = 0;                // points that vote
   int64_t n_query_features = 0;            // features of the query that look for points
+  // For proposals of items.
+  ShortRows labels_of_item;  // the labels for which each feature has the largest weights; null: no proposals
+  int64_t n_proposed = 0;    // labels, at most
 };
 
 // Working memory of one thread; grows with use. It holds one query.
@@ -177,6 +186,27 @@ class EvidenceScratch {
 
   // out (n_kinds, n): what each kind measures for each of n labels; for classifiers the logarithm of the score.
   void measure(const Evidence& evidence, const int32_t* labels, int64_t n, float* out);
+
+  // Appends the labels that the items of the query propose and that are not among `labels`, with the score 0.
+  // allows(label): whether it may be returned.
+  template <class Allows>
+  void propose(const Evidence& evidence, std::vector<search::ScoredLabel>& labels, Allows&& allows) {
+    const ShortRows& rows = evidence.labels_of_item;
+    if (!rows.indptr) return;
+    if (place_of_label_.empty()) place_of_label_.resize(static_cast<size_t>(evidence.n_labels), 0);
+    for (const search::ScoredLabel& one : labels) place_of_label_[one.label] = 1;
+    int64_t n = 0;
+    for (int32_t feature : features_) n += rows.indptr[feature + 1] - rows.indptr[feature];
+    label_sums_.start(evidence.n_labels, n);
+    for (size_t i = 0; i < features_.size(); ++i) {
+      const int64_t begin = rows.indptr[features_[i]], end = rows.indptr[features_[i] + 1];
+      if (values_[i] != 0.0f) label_sums_.add(rows.columns + begin, rows.values + begin, end - begin, 1.0f);
+    }
+    auto is_new = [&](int32_t label) { return place_of_label_[label] == 0 && allows(label); };
+    label_sums_.take_best(static_cast<size_t>(evidence.n_proposed), proposed_, is_new);
+    for (const search::ScoredLabel& one : labels) place_of_label_[one.label] = 0;
+    for (const SimilarPoint& found : proposed_) labels.push_back({0.0f, found.point});
+  }
 
   // Replaces the scores of labels by the blended ones, and sorts the labels, best first. log_weights, indexed with
   // ~label: what the scores were multiplied with; null for 1.
@@ -196,7 +226,8 @@ class EvidenceScratch {
   float length_ = 1.0f;        // of the query as given
   std::vector<uint64_t> strengths_;
   std::vector<int32_t> strongest_;  // places in features_
-  PointSums sums_;
+  PointSums sums_, label_sums_;
+  std::vector<SimilarPoint> proposed_;  // labels
   std::vector<SimilarPoint> neighbours_;
   std::vector<float> votes_;             // by place + 1
   std::vector<int32_t> place_of_label_;  // place + 1 among the labels being measured, else 0

@@ -157,6 +157,8 @@ int64_t SearchEngine::run_blended(SearchScratch& scratch, const SearchRequest& r
   scratch.candidates = scratch.best.sorted();
   if (trees_.size() == 1)
     for (ScoredLabel& found : scratch.candidates) found.score = std::exp(found.score);
+  const LabelFilter& filter = scratch.filters.of_tree(0);
+  scratch.evidence.propose(*evidence_, scratch.candidates, [&](int32_t label) { return filter.allows_label(label); });
   scratch.evidence.blend(*evidence_, scratch.candidates, scratch.filters.of_tree(0).weights);
   if (request.selects()) return write_selected(scratch, request, scratch.candidates, labels, scores);
   if (static_cast<int64_t>(scratch.candidates.size()) > request.k) scratch.candidates.resize(request.k);

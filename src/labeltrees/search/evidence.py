@@ -272,13 +272,56 @@ class Centroids(LabelRows):
     NAME = "centroids"
 
 
+@dataclass(frozen=True, eq=False)
 class Items(LabelRows):
-    """How well the items of the query go with the label, which is an item of the same catalogue: a sum of weights."""
+    """How well the items of the query go with the label, which is an item of the same catalogue: a sum of weights.
+
+    Parameters
+    ----------
+    proposals : ShortRows, optional
+        The labels for which each feature has its largest weights. Those with the largest sums over the features of a
+        query are adjusted beside those that the trees propose, with the score 0 in the trees.
+    """
 
     NAME = "items"
     N_SEARCHED, N_CANDIDATES = 10, 50
+    N_PROPOSED = 30
     LARGEST = _LARGEST
     PRESENT = True
+
+    proposals: ShortRows | None = None
+
+    def add_to(self, native: _core.Evidence) -> None:
+        """Add the kind to the object for native code."""
+        super().add_to(native)
+        if self.proposals is not None:
+            native.set_proposals(self.N_PROPOSED, *self.proposals)
+
+    def arrays(self) -> dict[str, Any]:
+        """Return the arrays to save."""
+        own = {} if self.proposals is None else _named("proposals", self.proposals)
+        return {**super().arrays(), **own}
+
+    def keep_labels(self, kept: Any, new_ids: Any, n_labels: int) -> Items:
+        """Return the kind without some labels."""
+        rows, proposals = super().keep_labels(kept, new_ids, n_labels).rows, self.proposals
+        if proposals is not None:
+            stays = kept[proposals.columns]
+            before = np.concatenate([[0], np.cumsum(stays)]).astype(np.int64)
+            labels = new_ids[proposals.columns[stays]].astype(np.int32)
+            proposals = ShortRows(before[proposals.indptr], labels, proposals.values[stays])
+        return replace(self, rows=rows, proposals=proposals)
+
+    @classmethod
+    def from_files(cls, saved: SavedKind) -> Items:
+        """Return what was saved; files of earlier versions have no proposals."""
+        saved.check_keys({"weight"})
+        proposals = None
+        if f"{saved.prefix}proposals.indptr" in saved.files:
+            proposals = saved.rows("proposals")
+            if not proposals.is_sound(saved.n_features, saved.n_labels, cls.LARGEST):
+                saved.fail("the proposals of the items are not sound")
+        return cls(cls.read_rows(saved), proposals, **saved.values("weight"))
 
 
 class OwnItems(LabelRows):
@@ -395,6 +438,13 @@ class Evidence:
         for kind in self.kinds:
             kind.add_to(native)
         return native
+
+    def propose(self, X: Any, labels: Int64s, n_jobs: int | None = None) -> Int64s:
+        """Return the labels that items propose for the points X beside `labels` (n, k), padded with -1."""
+        n_threads = check_n_jobs(n_jobs)
+        rows = query_rows(X, self.n_features, n_threads)
+        flat = np.ascontiguousarray(labels, np.int64).ravel()
+        return self.native().propose(rows, flat, labels.shape[1], n_threads).reshape(len(labels), -1)
 
     def measure(self, X: Any, labels: Int64s, n_jobs: int | None = None) -> dict[str, Float32s]:
         """Return what each kind measures for `labels` (n, k), padded with -1, of the points X."""

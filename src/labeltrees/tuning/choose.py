@@ -418,7 +418,7 @@ def make_changes(
         and "features" in tuned
     ):
         found.append(Change("label texts", {"label_texts": "all"}))
-    for kind in others("evidence", ["auto"] if own.get("evidence") is None else []):
+    for kind in others("evidence", ["auto"] if own.get("evidence") in (None, "default") else []):
         found.append(Change("evidence", {"evidence": kind}, _EVIDENCE_COST, _PRIORS["evidence"]))
     if with_trees:
         if isinstance(own.get("fanout"), int):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from labeltrees.data.tfidf import TfidfVectorizer
 from labeltrees.errors import InputError, Parameter
 from labeltrees.models.common.given import FitArguments
 from labeltrees.models.common.label_names import LabelNames
-from labeltrees.models.linear.features import fit_vectorizer
+from labeltrees.models.linear.features import fit_vectorizer, labels_of_items
 
 SHARE = 0.2  # of the points, held out by default
 MAX_VALIDATION_POINTS = 100_000
@@ -68,6 +69,18 @@ class TuningData:
         """Whether the points are texts."""
         return getattr(self.points, "ndim", 1) == 1
 
+    @cached_property
+    def items(self) -> Any:
+        """The label of each feature that is an item, or -1, as in baskets and histories; None for other features."""
+        if self.is_text or self.label_names is None:
+            return None
+        return labels_of_items(self.encoder, LabelNames(self.label_names))
+
+    @property
+    def has_items(self) -> bool:
+        """Whether features are items that can be labels."""
+        return self.items is not None
+
     def fit_arguments(self, model: Any) -> dict[str, Any]:
         """Return weights, times and groups of the points, as far as `fit` of the model takes them."""
         known = inspect.signature(model.fit).parameters
@@ -93,9 +106,10 @@ class TuningData:
 
     @property
     def content(self) -> list[Any]:
-        """Points, labels, weights, groups and texts of labels, without names: what measurements depend on."""
+        """Points, labels, weights, groups, items and texts of labels, without names: what measurements depend on."""
         texts = [] if self.label_texts is None else [self.label_texts.lists()]
-        return [self.points, self.Y, self.sample_weight, *([] if self.groups is None else [self.groups]), *texts]
+        others = [values for values in (self.groups, self.items) if values is not None]
+        return [self.points, self.Y, self.sample_weight, *others, *texts]
 
     def take(self, rows: Any) -> TuningData:
         """Return some of the points."""

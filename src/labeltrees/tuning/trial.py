@@ -132,9 +132,9 @@ class Sample:
 
     def prepare(self, model: Any) -> None:
         """Compute what the tree of a model is built from."""
-        if shares_tree(model):
+        if shares_tree(model, self.train):
             self._tree_inputs(model)
-        elif shares_embeddings(model):
+        elif shares_embeddings(model, self.train):
             self.embeddings(model)
 
     def fit(self, model: Any) -> Fitted:
@@ -142,15 +142,18 @@ class Sample:
         own, tree_seconds, already = model.get_params(deep=False).get("tree"), float("nan"), 0.0
         self.prepare(model)  # before the clock starts, because all models share it
         has_texts = self.train.label_texts is not None  # which are part of the embeddings
-        if shares_tree(model) and not has_texts:
+        if shares_tree(model, self.train) and not has_texts:
             tree, tree_seconds = self.tree(model)
             model.set_params(tree=tree)
             already = tree_seconds
-        elif shares_embeddings(model) and not has_texts:
+        elif shares_embeddings(model, self.train) and not has_texts:
             model.set_params(tree=replace(builder_of(own), embeddings=self.embeddings(model)))
         started = time.perf_counter()
         if has_texts and not self.train.is_text:
             model.fit(self.train.arguments()._replace(label_names=None, feature_names=None))
+        elif self.train.has_items:  # evidence learns which labels are the same items as features
+            model.fit(self.train.arguments())
+            model._label_names = None
         else:
             model.fit(self.train.points, self.train.Y, **self.train.fit_arguments(model))
         seconds = already + time.perf_counter() - started
@@ -181,15 +184,16 @@ class Sample:
         return self.embeddings(model), self.cover(builder.cover, builder.cover_softness)
 
 
-def shares_embeddings(model: Any) -> bool:
+def shares_embeddings(model: Any, train: TuningData) -> bool:
     """Whether a model can get label embeddings: it builds a tree, and has no evidence, which is fitted apart."""
     own = model.get_params(deep=False)
-    return takes_builder(model) and not is_given(own["tree"]) and own.get("evidence") is None
+    evidence = None if own.get("evidence") == "default" and not train.has_items else own.get("evidence")
+    return takes_builder(model) and not is_given(own["tree"]) and evidence is None
 
 
-def shares_tree(model: Any) -> bool:
+def shares_tree(model: Any, train: TuningData) -> bool:
     """Whether a model can get a tree: not an ensemble either, whose trees have seeds that only `fit` knows."""
-    return shares_embeddings(model) and model.get_params(deep=False).get("n_trees", 1) == 1
+    return shares_embeddings(model, train) and model.get_params(deep=False).get("n_trees", 1) == 1
 
 
 @dataclass(eq=False)

@@ -10,7 +10,7 @@ from labeltrees.models.linear.classifiers import KnownPoints
 from labeltrees.models.linear.evidence import make_kinds
 from labeltrees.models.linear.items import make_baskets, make_items
 from labeltrees.models.linear.settings import LinearSettings
-from labeltrees.search.evidence import from_short, to_short
+from labeltrees.search.evidence import Items, from_short, to_short
 
 N_ITEMS, N_LABELS = 30, 32
 
@@ -103,3 +103,73 @@ def test_features_that_are_no_items_are_refused():
     with pytest.raises(lt.errors.InputError, match="evidence='items' needs features that are items"):
         lt.LabelTreeClassifier(evidence="items").fit(X, Y)
     assert lt.LabelTreeClassifier(evidence="auto", C=1.0).fit(X, Y).searcher_ is not None
+
+
+def dense_proposals(kind):
+    found = np.zeros((N_ITEMS, N_LABELS), np.float32)
+    rows = kind.proposals
+    for feature in range(N_ITEMS):
+        own = slice(rows.indptr[feature], rows.indptr[feature + 1])
+        found[feature, rows.columns[own]] = from_short(rows.values[own])
+    return found
+
+
+@pytest.mark.parametrize("rule", ["none", "exclude", "candidates"])
+def test_lists_are_the_best_of_what_the_tree_and_the_items_propose(monkeypatch, rule):
+    monkeypatch.setattr(Items, "N_SEARCHED", 3)
+    monkeypatch.setattr(Items, "N_CANDIDATES", 10)  # the least, as for other kinds
+    monkeypatch.setattr(Items, "N_PROPOSED", 6)
+    train, queries = make_dataset(), make_log(60, seed=1)[0]
+    model = lt.LabelTreeClassifier(evidence="items", beam=None, n_jobs=1).fit(train)
+    evidence = model.searcher_.evidence
+    every = np.tile(np.arange(N_LABELS), (60, 1))
+    measured, weight = evidence.measure(queries, every)["items"], evidence.weights["items"]
+    sums = (queries.toarray() != 0) @ dense_proposals(evidence["items"])
+    allowed = np.ones(N_LABELS, dtype=bool)
+    some = [f"item {number}" for number in range(2, N_LABELS, 3)]
+    given = {} if rule == "none" else {rule: some}
+    if rule != "none":
+        allowed[2::3] = False
+        allowed = allowed if rule == "exclude" else ~allowed
+    labels, scores = model.predict_topk(queries, 5, **given)
+    model.set_params(evidence=None)
+    in_tree = model.predict_scores(queries, N_LABELS).toarray()
+    n_proposed_alone = 0
+    for query in range(60):
+        trees = np.where(allowed, in_tree[query], -1)
+        proposed = [label for label in np.argsort(-trees, kind="stable")[:10] if trees[label] > 0]
+        others = np.where(allowed, sums[query], -1)
+        others[proposed] = -1
+        new = [label for label in np.argsort(-others, kind="stable")[:6] if others[label] > 0]
+        blended = {
+            label: (in_tree[query, label] + weight * measured[query, label]) / (1 + weight) for label in proposed
+        }
+        blended |= {label: weight * measured[query, label] / (1 + weight) for label in new}
+        expected = sorted(blended.values(), reverse=True)[:5]
+        np.testing.assert_allclose(scores[query][: len(expected)], expected, rtol=1e-4, atol=1e-6)
+        found = [int(str(name).split()[1]) for name in labels[query] if name is not None]
+        assert set(found) <= set(blended)
+        n_proposed_alone += len(set(found) & set(new))
+    assert n_proposed_alone > 0 or rule == "candidates"  # of which the tree has proposed all
+
+
+def test_models_of_baskets_use_items_by_default_and_others_use_no_evidence():
+    train = make_dataset()
+    model = lt.LabelTreeClassifier(n_jobs=1, C=0.001).fit(train)  # a tree that leaves something to learn
+    assert set(model.stats_["evidence"]["weights"]) <= {"items", "own"}
+    assert model.searcher_.evidence is not None
+    assert lt.LabelTreeClassifier.like(model).evidence == "+".join(model.stats_["evidence"]["weights"])
+    assert "evidence" not in lt.LabelTreeClassifier().fit(train.X, train.Y).stats_
+
+
+def test_labels_that_are_removed_are_not_proposed():
+    train = make_dataset()
+    model = lt.LabelTreeClassifier(evidence="items", n_jobs=1).fit(train)
+    gone = [f"item {number}" for number in range(5, 15)]
+    model.retire(gone)
+    labels, scores = model.predict_topk(train.X[:50], 5)
+    assert not set(labels.ravel()) & set(gone)
+    model.compact()
+    again, same = model.predict_topk(train.X[:50], 5)
+    np.testing.assert_array_equal(again, labels)
+    np.testing.assert_allclose(same, scores, rtol=1e-5)

@@ -77,13 +77,14 @@ class LabelTreeClassifier(
         training point, all, or none. A dict has this as ``"points"``, the ``"weight"`` of such a point relative to the
         mean weight of a point (default 1), and the weight of a label's texts in its ``"embedding"`` when the tree is
         built, where its points together have weight 1 (default 0.5).
-    evidence : {"auto", "neighbours", "centroids", "both", "items", "own", "classifiers"} or several, optional
+    evidence : {"default", "auto", "neighbours", "centroids", "both", "items", "own", "classifiers"}, several, or None
         **Evidence.** Adjust the tree's scores of its best labels by the votes of similar training points, by the cosine
         with the labels' centroids ("both": these two), or by a second classifier per label, trained against the points
         that are hardest to tell apart; for baskets and histories also by which "items" go together, and by how much of
         the item the query has itself ("own"). "neighbours+classifiers" are several kinds. The weights are learned on
         held-out points, which takes further trainings on parts of the points. "auto" uses the kinds whose gain on
-        held-out points is significant. After `fit`, ``set_params(evidence=None)`` turns it off. See docs/choosing.md.
+        held-out points is significant; "default" does so with "items" and "own" for baskets and histories in memory,
+        and uses none for other points. After `fit`, ``set_params(evidence=None)`` turns it off. See docs/choosing.md.
     trend : float, optional
         **Trend.** Half-life in days: scores are multiplied with how much more frequent labels are lately than over the
         whole time (`trend_weights`). It needs the times of the points, and searches are exact. See docs/logs.md.
@@ -169,7 +170,7 @@ class LabelTreeClassifier(
         check_is_fitted(model, "searcher_")
         costs = tuple(model.stats_["C"])
         parameters = {**model.get_params(deep=False), "C": costs if len(costs) > 1 else costs[0]}
-        if model.evidence is not None:  # the kinds that helped; their weights are learned again
+        if "evidence" in model.stats_:  # the kinds that helped; their weights are learned again
             parameters["evidence"] = "+".join(model.stats_["evidence"]["weights"]) or None
         if getattr(model, "vectorizer_", None) is not None:
             parameters["vectorizer"] = clone(model.vectorizer_)

@@ -25,7 +25,7 @@ from labeltrees.models.linear.blocks import OneBlock
 from labeltrees.models.linear.classifiers import KnownPoints, train_classifiers
 from labeltrees.models.linear.features import labels_of_items, unit_rows
 from labeltrees.models.linear.items import make_items, make_own
-from labeltrees.models.linear.settings import LinearSettings, evidence_kinds
+from labeltrees.models.linear.settings import OF_ITEMS, LinearSettings, evidence_kinds
 from labeltrees.search.evidence import (
     CENTROID_FEATURES,
     KINDS,
@@ -69,7 +69,6 @@ MAKERS = {
     "own": Maker(lambda known, _: make_own(known)),
     "classifiers": Maker(train_classifiers, (0.25, 1.0)),  # C
 }
-OF_ITEMS = ("items", "own")  # need features that are items
 
 
 def make_kinds(known: KnownPoints, chosen: Mapping[str, float]) -> Evidence:
@@ -197,6 +196,13 @@ class Proposals:
         return tuple(chosen)
 
 
+def wants_evidence(model: LabelTreeClassifier, points: TrainingPoints) -> bool:
+    """Return whether evidence is learned: by default only for points in memory whose features are items."""
+    if model.evidence != "default":
+        return model.evidence is not None
+    return isinstance(points.blocks, OneBlock) and labels_of_items(points.encoder, points.names) is not None
+
+
 def learn_evidence(
     model: LabelTreeClassifier, points: TrainingPoints, settings: LinearSettings, seed: int
 ) -> LearnedEvidence:
@@ -213,7 +219,7 @@ def learn_evidence(
     seed : int
     """
     started = time.perf_counter()
-    names, is_auto = evidence_kinds(str(model.evidence)), model.evidence == "auto"
+    names, is_auto = evidence_kinds(str(model.evidence)), model.evidence in ("auto", "default")
     blocks, n_points = points.blocks, points.n_points
     assert isinstance(blocks, OneBlock)
     X, Y = blocks.X.matrix, blocks.Y.matrix
@@ -302,10 +308,12 @@ def propose(model: LabelTreeClassifier, evidence: Evidence, X: Any, Y: Any) -> P
     n_searched, n_candidates = (min(n, Y.shape[1]) for n in (evidence.n_searched, evidence.n_candidates))
     request = model.complete_request(SearchRequest(n_searched, n_candidates=n_candidates, evidence=False))
     found = model.searcher_.topk(X, request, n_jobs=model.n_jobs)
+    proposed = evidence.propose(X, found.labels, model.n_jobs)
+    labels, scores = np.hstack([found.labels, proposed]), np.hstack([found.scores, np.zeros(proposed.shape)])
     # Of equal scores, the smaller label comes first.
-    order = np.argsort(np.where(found.labels < 0, np.iinfo(np.int64).max, found.labels), axis=1, kind="stable")
-    labels = np.take_along_axis(found.labels, order, axis=1)
-    scores = np.take_along_axis(found.scores, order, axis=1)
+    order = np.argsort(np.where(labels < 0, np.iinfo(np.int64).max, labels), axis=1, kind="stable")
+    labels = np.take_along_axis(labels, order, axis=1)
+    scores = np.take_along_axis(scores, order, axis=1)
     is_label = labels >= 0
     hits = np.zeros(labels.shape, dtype=bool)
     hits[is_label] = has_label(Y, np.nonzero(is_label)[0], labels[is_label])

@@ -10,12 +10,13 @@ import scipy.sparse as sp
 from labeltrees._matrices import Int64s
 from labeltrees.labels.items import item_weights, sparse_item_weights
 from labeltrees.models.linear.classifiers import KnownPoints
-from labeltrees.search.evidence import Items, OwnItems, strongest_entries
+from labeltrees.search.evidence import Items, OwnItems, ShortRows, strongest_entries
 
-# The most frequent items get weights in closed form: half a second, and 84 MB. The next ones, if they are in enough
+# The most frequent items get weights in closed form: 3 seconds, and 340 MB. The next ones, if they are in enough
 # baskets, get them among the items that are most often in the same baskets.
-MAX_DENSE, MAX_SPARSE, MIN_BASKETS, N_OTHERS = 2048, 20_000, 5, 64
+MAX_DENSE, MAX_SPARSE, MIN_BASKETS, N_OTHERS = 4096, 20_000, 5, 64
 N_KEPT = 256  # largest weights of an item
+N_PROPOSED = 64  # labels that an item proposes
 _NEVER = -1000.0  # the weight of an item for itself, where no item is bought again
 _MAX_PAIRS = 50_000_000  # of items in the same basket: larger baskets are left out, which bounds the memory
 
@@ -36,7 +37,9 @@ def make_items(known: KnownPoints, ridge: float) -> Items:
     items = _items_of(known)
     n_labels, n_features = known.Y.shape[1], len(items)
     baskets, label_of, feature_of = make_baskets(known.X, known.Y, items)
+    repeats = baskets.nnz != known.X.nnz + known.Y.nnz  # a point has one of its features as a label
     weights = np.ones(baskets.shape[0]) if known.weights is None else known.weights
+    baskets, weights = merge_equal(baskets, weights)
     counts = baskets.T @ (weights > 0).astype(np.float64)
     order = np.argsort(-counts, kind="stable")
     dense = np.sort(order[:MAX_DENSE])
@@ -60,15 +63,44 @@ def make_items(known: KnownPoints, ridge: float) -> Items:
             rows.append(np.full(len(found), label_of[item]))
             columns.append(feature_of[found])
             values.append(own)
+    proposals = _proposals(rows, columns, values, (n_labels, n_features))
     is_item = np.flatnonzero(items >= 0)
-    if baskets.nnz == known.X.nnz + known.Y.nnz:  # no point has one of its features as a label: nor will a query
+    if not repeats:  # nor will a query
         rows.append(items[is_item])
         columns.append(is_item)
         values.append(np.full(len(is_item), _NEVER))
     entries: Any = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
     made = sp.csr_array(entries, shape=(n_labels, n_features))
     made.sort_indices()
-    return Items(strongest_entries(made.indptr, made.indices, made.data, N_KEPT + 1))
+    return Items(strongest_entries(made.indptr, made.indices, made.data, N_KEPT + 1), proposals)
+
+
+def _proposals(rows: list[Any], columns: list[Any], values: list[Any], shape: tuple[int, int]) -> ShortRows:
+    """Return the labels for which each feature has its largest weights."""
+    entries: Any = (np.concatenate(values), (np.concatenate(columns), np.concatenate(rows)))
+    found = sp.csr_array(entries, shape=shape[::-1])
+    found.data[found.data < 0] = 0
+    found.eliminate_zeros()
+    found.sort_indices()
+    return strongest_entries(found.indptr, found.indices, found.data, N_PROPOSED)
+
+
+def merge_equal(baskets: Any, weights: Any) -> tuple[Any, Any]:
+    """Return each of some baskets (N, m) once, with the sum of its weights: the points of a group are often one basket.
+
+    Examples
+    --------
+    >>> merged, weights = merge_equal(sp.csr_array([[1.0, 1, 0], [0, 1, 0], [1, 1, 0]]), np.array([0.5, 1.0, 0.5]))
+    >>> merged.toarray().tolist(), weights.tolist()
+    ([[1.0, 1.0, 0.0], [0.0, 1.0, 0.0]], [1.0, 1.0])
+    """
+    # Two different ones of a million baskets have the same hash with a chance below 1e-7.
+    numbers = np.random.default_rng(0).integers(2**64 - 1, size=baskets.shape[1], dtype=np.uint64)
+    hashes = baskets.astype(np.uint64) @ numbers
+    _, first, place = np.unique(hashes, return_index=True, return_inverse=True)
+    total = np.bincount(place, weights)
+    order = np.argsort(first)
+    return sp.csr_array(baskets[first[order]]), total[order]
 
 
 def make_baskets(X: Any, Y: Any, items: Int64s) -> tuple[Any, Int64s, Int64s]:

@@ -163,7 +163,7 @@ def refuse_in_parts(model: Any, given: Mapping[str, Any] | None = None) -> None:
     for name, value in (given or {}).items():
         if value is not None:
             refuse(name, "None for a dataset in parts that is read part by part", value)
-    if model.evidence is not None:
+    if model.evidence not in (None, "default"):
         message = (
             "{} must be None for a dataset in parts that is not read whole: it needs all points in memory (raise {}), "
             "got {!r}"

@@ -33,7 +33,7 @@ from labeltrees.search.request import MODES, check_search
 from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.settings import TreeBuilder, TreeSettings, check_tree
 
-EVIDENCE = ("auto", "neighbours", "centroids", "both", "items", "own", "classifiers")
+EVIDENCE = ("default", "auto", "neighbours", "centroids", "both", "items", "own", "classifiers")
 _COST = number(1e-12, 1e12)
 
 
@@ -155,6 +155,9 @@ def label_text_use(value: Any) -> LabelTextUse:
 # The parameters of the classifier.
 
 
+OF_ITEMS = ("items", "own")  # kinds of evidence that need features that are items
+
+
 def evidence_kinds(value: str) -> tuple[str, ...]:
     """Return the names of the kinds of evidence for the parameter `evidence`.
 
@@ -165,13 +168,19 @@ def evidence_kinds(value: str) -> tuple[str, ...]:
     """
     if value == "auto":
         return tuple(KINDS)
+    if value == "default":
+        return OF_ITEMS
     return ("neighbours", "centroids") if value == "both" else tuple(value.split("+"))
 
 
 def _check_evidence(name: str, value: Any) -> None:
     kinds = evidence_kinds(value) if isinstance(value, str) else ()
     if not kinds or len(set(kinds)) < len(kinds) or not set(kinds) <= KINDS.keys():
-        refuse(name, f"None, 'auto', 'both' or kinds such as 'neighbours+classifiers' of {', '.join(KINDS)}", value)
+        refuse(
+            name,
+            f"None, 'default', 'auto', 'both' or kinds such as 'neighbours+classifiers' of {', '.join(KINDS)}",
+            value,
+        )
 
 
 def _check_loss(name: str, value: Any) -> None:
@@ -223,10 +232,10 @@ class LinearParameters:
         choices=_TEXT_POINTS,
     )
     evidence: str | None = setting(
-        None,
+        "default",
         optional(_check_evidence),
         "Adjust scores by similar training points, label centroids and second classifiers; several kinds: "
-        "neighbours+classifiers; auto: those that help.",
+        "neighbours+classifiers; auto: those that help; default: items that go together, for baskets and histories.",
         choices=EVIDENCE,
         daily=True,
     )
