@@ -170,6 +170,27 @@ def test_counts_beyond_the_table_of_logarithms(count):
     assert_same({"sublinear_tf": True, "norm": None}, ["word " * count + "other", "other"], ["word " * (count + 1)])
 
 
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"stop_words": ["w7", "é3"], "sublinear_tf": True},
+        {"ngram_range": (1, 2)},
+        {"analyzer": "char", "ngram_range": (2, 3), "strip_accents": "unicode"},
+        {"analyzer": "char_wb", "ngram_range": (3, 3)},
+    ],
+    ids=str,
+)
+def test_a_long_text_is_read_in_pieces_and_counted_in_between(parameters):
+    rng = np.random.default_rng(0)
+    words = [f"{start}{number}" for start in ("w", "É", "ﷺ") for number in range(200)] + ["x" * 70_000]
+    ascii_text = " ".join(f"W{number}" for number in rng.integers(300, size=80_000))  # more terms than are kept
+    mixed_text = rng.choice([" ", ", ", "\n"]).join(
+        words[number] for number in rng.integers(len(words) - 1, size=40_000)
+    )
+    assert_same(parameters, [ascii_text, mixed_text, " ".join(words)], [mixed_text + ascii_text])
+
+
 def test_very_long_terms_are_distinguished():
     long = "x" * 2**24
     ours = lt.TfidfVectorizer(norm=None, use_idf=False).fit([long, long + "x"])

@@ -1,8 +1,10 @@
 #include "tfidf/analyzer.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
+#include <stdexcept>
 
 namespace labeltrees::tfidf {
 
@@ -81,6 +83,11 @@ void each_ascii_word(const uint8_t* text, int64_t n, Word&& word) {
   }
 }
 
+// Half of what `Places` can hold: `pad_words` makes a text longer.
+void check_size(int64_t n) {
+  if (n > INT32_MAX) throw std::length_error("a text has more than 2^31 - 1 bytes; split it");
+}
+
 }  // namespace
 
 unicode::TextBuffer& TextAnalyzer::preprocess(const uint8_t* text, int64_t n, AnalyzerScratch& scratch) const {
@@ -96,37 +103,49 @@ unicode::TextBuffer& TextAnalyzer::preprocess(const uint8_t* text, int64_t n, An
     unicode::strip_accents(folded->data(), folded->size, options_.strip, scratch.second);
     folded = &scratch.second;
   }
+  check_size(folded->size);
   return *folded;
 }
 
-void TextAnalyzer::find_words(unicode::TextBuffer& text, std::vector<int64_t>& places, bool together) const {
+int64_t TextAnalyzer::end_of_words(unicode::TextBuffer& text, int64_t begin) {
+  constexpr int64_t kPiece = 1 << 16;
+  auto is_between = [](uint8_t byte) { return unicode::is_ascii(byte) && !(kAsciiFlags[byte] & unicode::word); };
+  int64_t end = begin + kPiece;
+  while (end < text.size && !is_between(text.data()[end])) ++end;
+  return std::min(end, text.size);
+}
+
+void TextAnalyzer::find_words(unicode::TextBuffer& text, int64_t begin, int64_t end, Places& places,
+                              bool together) const {
   places.clear();
   uint8_t *start = text.data(), *to = start;
-  auto add_word = [&](int64_t begin, int64_t end) {
-    const uint8_t* word = start + begin;
-    int64_t n = end - begin;
+  const uint8_t* read = start + begin;
+  auto add_word = [&](int64_t from, int64_t behind) {
+    const uint8_t* word = read + from;
+    int64_t n = behind - from;
     // Moving the word overwrites only text that has been read: at least one character separates two words.
     if (together) {
       std::memmove(to, word, n);
       word = to;
     }
     if (!stop_words_.empty() && stop_words_.find(word, n) >= 0) return;
-    places.push_back(word - start);
+    places.push_back(static_cast<uint32_t>(word - start));
     if (together) {
       to += n;
       *to++ = kSeparator;  // after the last word it falls into the padding
     } else {
-      places.push_back(end);
+      places.push_back(static_cast<uint32_t>(word + n - start));
     }
   };
-  if (unicode::all_ascii(start, text.size))
-    each_ascii_word(start, text.size, add_word);
+  if (unicode::all_ascii(read, end - begin))
+    each_ascii_word(read, end - begin, add_word);
   else
-    each_word(start, text.size, add_word);
-  if (together) places.push_back(to - start);
+    each_word(read, end - begin, add_word);
+  if (together) places.push_back(static_cast<uint32_t>(to - start));
 }
 
-void TextAnalyzer::place_tokens(const TextView& tokens, unicode::TextBuffer& text, std::vector<int64_t>& starts) const {
+void TextAnalyzer::place_tokens(const TextView& tokens, unicode::TextBuffer& text, Places& starts) const {
+  check_size(tokens.size);
   starts.clear();
   text.reserve(tokens.size + 1);  // the sizes leave more room than the blanks need
   uint8_t* to = text.data();
@@ -137,21 +156,21 @@ void TextAnalyzer::place_tokens(const TextView& tokens, unicode::TextBuffer& tex
     std::memcpy(to, at, n);
     at += n;
     if (!stop_words_.empty() && stop_words_.find(to, n) >= 0) continue;
-    starts.push_back(to - text.data());
+    starts.push_back(static_cast<uint32_t>(to - text.data()));
     to += n;
     *to++ = kSeparator;
   }
-  starts.push_back(to - text.data());
+  starts.push_back(static_cast<uint32_t>(to - text.data()));
   text.size = to - text.data();
 }
 
-void TextAnalyzer::find_characters(unicode::TextBuffer& text, int64_t begin, int64_t end,
-                                   std::vector<int64_t>& starts) {
+void TextAnalyzer::find_characters(unicode::TextBuffer& text, int64_t begin, int64_t end, Places& starts) {
   starts.clear();
+  starts.reserve(end - begin + 1);  // growing would take two thirds more; memory that is not written to is not used
   const uint8_t* bytes = text.data();
   for (int64_t i = begin; i < end; ++i)
-    if ((bytes[i] & 0xC0) != 0x80) starts.push_back(i);
-  starts.push_back(end);
+    if ((bytes[i] & 0xC0) != 0x80) starts.push_back(static_cast<uint32_t>(i));
+  starts.push_back(static_cast<uint32_t>(end));
 }
 
 void TextAnalyzer::join_blanks(unicode::TextBuffer& text) {

@@ -29,15 +29,18 @@ struct AnalyzerOptions {
   unicode::Strip strip = unicode::Strip::none;
 };
 
+// Places in a text. 32 bits, because a character of a long text has one: texts above 2 GiB are refused.
+using Places = std::vector<uint32_t>;
+
 // A thread's working memory; it grows with use.
 struct AnalyzerScratch {
   unicode::TextBuffer first, second, third;
-  std::vector<int64_t> starts;  // of words or characters in a buffer, and the end
+  Places starts;  // of words or characters in a buffer, and the end
   TermBlock block;
 
   size_t held_bytes() const {
     return first.bytes.capacity() + second.bytes.capacity() + third.bytes.capacity() +
-           starts.capacity() * sizeof(int64_t);
+           starts.capacity() * sizeof(starts[0]);
   }
 };
 
@@ -71,12 +74,16 @@ class TextAnalyzer {
   void analyze_text(unicode::TextBuffer& folded, AnalyzerScratch& scratch, Sink&& sink) const {
     switch (options_.kind) {
       case TermKind::word:
-        find_words(folded, scratch.starts, options_.max_n > 1);
         if (options_.max_n == 1) {
-          const std::vector<int64_t>& places = scratch.starts;
-          for (size_t i = 0; i + 1 < places.size(); i += 2)
-            add(scratch.block, folded.data() + places[i], places[i + 1] - places[i], sink);
+          const Places& places = scratch.starts;
+          for (int64_t begin = 0, end; begin < folded.size; begin = end) {
+            end = end_of_words(folded, begin);
+            find_words(folded, begin, end, scratch.starts, false);
+            for (size_t i = 0; i + 1 < places.size(); i += 2)
+              add(scratch.block, folded.data() + places[i], places[i + 1] - places[i], sink);
+          }
         } else {
+          find_words(folded, 0, folded.size, scratch.starts, true);
           slices(folded, scratch.starts, options_.min_n, options_.max_n, 1, scratch.block, sink);
         }
         break;
@@ -102,8 +109,8 @@ class TextAnalyzer {
   // Adds all slices of min_n to max_n pieces, the shorter first. Piece i is starts[i] to starts[i + 1]; its last `gap`
   // bytes separate it from the next piece.
   template <class Sink>
-  static void slices(unicode::TextBuffer& text, const std::vector<int64_t>& starts, int64_t min_n, int64_t max_n,
-                     int64_t gap, TermBlock& block, Sink&& sink) {
+  static void slices(unicode::TextBuffer& text, const Places& starts, int64_t min_n, int64_t max_n, int64_t gap,
+                     TermBlock& block, Sink&& sink) {
     auto pieces = static_cast<int64_t>(starts.size()) - 1;
     for (int64_t n = min_n; n <= std::min(max_n, pieces); ++n)
       for (int64_t i = 0; i + n <= pieces; ++i)
@@ -127,7 +134,7 @@ class TextAnalyzer {
 
   // Like `slices`, but the last slice of a word with at most n characters is the word itself.
   template <class Sink>
-  void word_slices(unicode::TextBuffer& text, const std::vector<int64_t>& starts, TermBlock& block, Sink&& sink) const {
+  void word_slices(unicode::TextBuffer& text, const Places& starts, TermBlock& block, Sink&& sink) const {
     auto pieces = static_cast<int64_t>(starts.size()) - 1;
     for (int64_t n = options_.min_n; n <= options_.max_n; ++n) {
       if (n >= pieces) {
@@ -140,12 +147,15 @@ class TextAnalyzer {
 
   static constexpr uint8_t kSeparator = ' ';
 
-  // Finds the words that are not stop words. If `together`, moves them next to each other with one blank in between, so
-  // that n-grams are slices, and sets places to their starts and the end plus one; else to pairs of start and end.
-  void find_words(unicode::TextBuffer& text, std::vector<int64_t>& places, bool together) const;
+  // The end of a piece of a long text that does not cut a word, so that places of all its words need little memory.
+  static int64_t end_of_words(unicode::TextBuffer& text, int64_t begin);
+  // Finds the words from begin to end that are not stop words. If `together`, moves them next to each other with one
+  // blank in between, so that n-grams are slices, and sets places to their starts and the end plus one; else to pairs
+  // of start and end.
+  void find_words(unicode::TextBuffer& text, int64_t begin, int64_t end, Places& places, bool together) const;
   // OUT: the tokens that are not stop words, with one blank in between, and their starts and the end plus one.
-  void place_tokens(const TextView& tokens, unicode::TextBuffer& text, std::vector<int64_t>& starts) const;
-  static void find_characters(unicode::TextBuffer& text, int64_t begin, int64_t end, std::vector<int64_t>& starts);
+  void place_tokens(const TextView& tokens, unicode::TextBuffer& text, Places& starts) const;
+  static void find_characters(unicode::TextBuffer& text, int64_t begin, int64_t end, Places& starts);
   // Replaces two or more blanks by one space; a single blank of any kind stays.
   static void join_blanks(unicode::TextBuffer& text);
   static void pad_words(unicode::TextBuffer& text, unicode::TextBuffer& padded);

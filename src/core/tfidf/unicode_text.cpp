@@ -42,13 +42,14 @@ bool all_ascii(const uint8_t* text, int64_t n) {
 }
 
 void lower(const uint8_t* text, int64_t n, TextBuffer& out) {
-  out.reserve(2 * n);  // at most: 2 bytes become 3
   if (all_ascii(text, n)) {
+    out.reserve(n);
     uint8_t* to = out.data();
     for (int64_t i = 0; i < n; ++i) to[i] = lower_ascii(text[i]);
     out.size = n;
     return;
   }
+  out.reserve(n + n / 2 + 1);  // at most: 2 bytes become 3
   const uint8_t* end = text + n;
   uint8_t* to = out.data();
   for (const uint8_t* at = text; at < end;) {
@@ -75,7 +76,7 @@ void strip_accents(const uint8_t* text, int64_t n, Strip strip, TextBuffer& out)
   out.reserve(n);
   auto put = [&](uint32_t code) {
     if (strip == Strip::ascii && code >= 0x80) return;
-    out.reserve(out.size + 4);
+    if (out.capacity() < out.size + 4) out.reserve(2 * out.size + 4);
     out.size = encode(code, out.data() + out.size) - out.data();
   };
   const uint8_t* end = text + n;

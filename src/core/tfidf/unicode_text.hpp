@@ -2,6 +2,7 @@
 // from Python itself (scripts/make_unicode_tables.py).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -56,11 +57,12 @@ enum class Strip { none, unicode, ascii };
 
 // A text with readable padding after it, so that a hash may read 8 bytes at a time.
 struct TextBuffer {
-  static constexpr int64_t kPadding = 16;
+  static constexpr int64_t kPadding = 16, kMostSpare = 1 << 16;
 
   void reserve(int64_t n) {
-    if (static_cast<int64_t>(bytes.size()) < n + kPadding) bytes.resize(n + n / 2 + kPadding);
+    if (capacity() < n) bytes.resize(n + std::min(n / 2, kMostSpare) + kPadding);
   }
+  int64_t capacity() const { return static_cast<int64_t>(bytes.size()) - kPadding; }
   uint8_t* data() { return bytes.data(); }
 
   std::vector<uint8_t> bytes;

@@ -54,6 +54,30 @@ void scale(T* values, int64_t n, Norm norm) {
   for (int64_t i = 0; i < n; ++i) values[i] = static_cast<T>(values[i] / sum);
 }
 
+// A text with more occurrences of terms has them counted in between, so that it takes memory for different terms only.
+constexpr size_t kMostOccurrences = 1 << 16;
+
+// Adds the occurrences so far to the counts.
+void count_occurrences(VectorizerScratch& scratch, int64_t n_features) {
+  std::vector<int32_t>& found = scratch.features;
+  std::vector<FeatureCount>& counts = scratch.counts;
+  sort_features(found, scratch.spare, n_features);
+  std::vector<FeatureCount> merged;
+  auto known = counts.begin();
+  for (size_t i = 0; i < found.size();) {
+    size_t end = i + 1;
+    while (end < found.size() && found[end] == found[i]) ++end;
+    auto count = static_cast<int64_t>(end - i);
+    while (known != counts.end() && known->feature < found[i]) merged.push_back(*known++);
+    if (known != counts.end() && known->feature == found[i]) count += (known++)->count;
+    merged.push_back({found[i], count});
+    i = end;
+  }
+  merged.insert(merged.end(), known, counts.end());
+  counts.swap(merged);
+  found.clear();
+}
+
 }  // namespace
 
 // No lock: if two threads make the index at the same time, one of them discards its own.
@@ -74,12 +98,18 @@ const TermIndex* TextVectorizer::index() const {
 void TextVectorizer::find_features(const TextView& text, VectorizerScratch& scratch) const {
   std::vector<int32_t>& features = scratch.features;
   features.clear();
+  scratch.counts.clear();
+  auto count_many = [&] {
+    if (features.size() >= std::max(kMostOccurrences, scratch.counts.size()))
+      count_occurrences(scratch, options_.n_features);
+  };
   const TermIndex* index = this->index();
   if (index == nullptr) {
     auto n_buckets = static_cast<uint64_t>(options_.n_features);
     analyzer_.analyze(text, scratch.analyzer, [&](const Term* terms, int n) {
       for (int i = 0; i < n; ++i)
         features.push_back(static_cast<int32_t>(xxh64(terms[i].at, terms[i].size) % n_buckets));
+      count_many();
     });
   } else {
     analyzer_.analyze(text, scratch.analyzer, [&](const Term* terms, int n) {
@@ -95,28 +125,40 @@ void TextVectorizer::find_features(const TextView& text, VectorizerScratch& scra
         else
           ++scratch.n_unknown;
       }
+      count_many();
     });
   }
-  sort_features(features, scratch.spare, options_.n_features);
+  if (scratch.counts.empty())
+    sort_features(features, scratch.spare, options_.n_features);
+  else
+    count_occurrences(scratch, options_.n_features);
+}
+
+template <class Use>
+void TextVectorizer::each_feature(const TextView& text, VectorizerScratch& scratch, Use&& use) const {
+  find_features(text, scratch);
+  for (const FeatureCount& own : scratch.counts) use(own.feature, own.count);
+  const std::vector<int32_t>& found = scratch.features;
+  for (size_t i = 0; i < found.size();) {
+    size_t end = i + 1;
+    while (end < found.size() && found[end] == found[i]) ++end;
+    use(found[i], static_cast<int64_t>(end - i));
+    i = end;
+  }
 }
 
 template <class T>
 void TextVectorizer::append(const TextView& text, VectorizerScratch& scratch, std::vector<int32_t>& features,
                             std::vector<T>& values) const {
-  find_features(text, scratch);
   const TermWeights<T>& weights = this->weights<T>();
-  const std::vector<int32_t>& found = scratch.features;
   size_t start = values.size();
-  for (size_t i = 0; i < found.size();) {
-    size_t end = i + 1;
-    while (end < found.size() && found[end] == found[i]) ++end;
-    auto count = static_cast<int64_t>(options_.binary ? 1 : end - i);
+  each_feature(text, scratch, [&](int32_t feature, int64_t count) {
+    if (options_.binary) count = 1;
     T value = weights.logs ? log_count(weights, count) : static_cast<T>(count);
-    if (weights.idf) value *= weights.idf[found[i]];
-    features.push_back(found[i]);
+    if (weights.idf) value *= weights.idf[feature];
+    features.push_back(feature);
     values.push_back(value);
-    i = end;
-  }
+  });
   if (options_.norm != Norm::none)
     scale(values.data() + start, static_cast<int64_t>(values.size() - start), options_.norm);
 }
@@ -129,11 +171,9 @@ void TextVectorizer::count_texts(const std::vector<TextView>& texts, int n_threa
     job.check();
     int64_t end = std::min(n_texts, (task + 1) * kTextsPerBlock);
     for (int64_t text = task * kTextsPerBlock; text < end; ++text) {
-      find_features(texts[text], scratches[thread]);
-      const std::vector<int32_t>& found = scratches[thread].features;
-      for (size_t i = 0; i < found.size(); ++i)
-        if (i == 0 || found[i] != found[i - 1])
-          std::atomic_ref<int64_t>(counts[found[i]]).fetch_add(1, std::memory_order_relaxed);
+      each_feature(texts[text], scratches[thread], [&](int32_t feature, int64_t) {
+        std::atomic_ref<int64_t>(counts[feature]).fetch_add(1, std::memory_order_relaxed);
+      });
     }
     job.done += end - task * kTextsPerBlock;
   });

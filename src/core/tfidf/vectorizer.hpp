@@ -39,17 +39,24 @@ struct VectorizerOptions {
   bool single = false;  // float32 weights
 };
 
+struct FeatureCount {
+  int32_t feature;
+  int64_t count;
+};
+
 struct VectorizerScratch {
   AnalyzerScratch analyzer;
-  std::vector<int32_t> features, spare;
-  int64_t n_unknown = 0;  // terms not in the vocabulary, added up until a caller resets it
+  std::vector<int32_t> features, spare;  // one feature per occurrence of a term
+  std::vector<FeatureCount> counts;      // of a long text, instead of `features`
+  int64_t n_unknown = 0;                 // terms not in the vocabulary, added up until a caller resets it
   // The features and weights of one text in the form of a query.
   std::vector<int32_t> row;
   std::vector<float> weights;
 
   size_t held_bytes() const {
     using labeltrees::held_bytes;
-    return analyzer.held_bytes() + held_bytes(features) + held_bytes(spare) + held_bytes(row) + held_bytes(weights);
+    return analyzer.held_bytes() + held_bytes(features) + held_bytes(spare) + held_bytes(counts) + held_bytes(row) +
+           held_bytes(weights);
   }
 };
 
@@ -75,6 +82,9 @@ class TextVectorizer {
 
  private:
   const TermIndex* index() const;
+  // Calls use(feature, count) for each feature of a text, ascending.
+  template <class Use>
+  void each_feature(const TextView& text, VectorizerScratch& scratch, Use&& use) const;
   void find_features(const TextView& text, VectorizerScratch& scratch) const;
   template <class T>
   const TermWeights<T>& weights() const {
