@@ -44,6 +44,7 @@ class AlignedScratch {
       const size_t n_bytes = (static_cast<size_t>(n < kSmallest ? kSmallest : n + n / 4) * sizeof(T) + 63) / 64 * 64;
       data_ = static_cast<T*>(std::aligned_alloc(64, n_bytes));
       if (!data_) throw std::bad_alloc();
+      if (n_bytes >= kAdvised) advise_huge_pages(data_, static_cast<int64_t>(n_bytes));
       capacity_ = static_cast<int64_t>(n_bytes / sizeof(T));
     }
     size_ = n;
@@ -60,6 +61,7 @@ class AlignedScratch {
 
  private:
   static constexpr int64_t kSmallest = 1024, kAlwaysKept = 1 << 18;
+  static constexpr size_t kAdvised = size_t{4} << 20;  // bytes; huge pages save most of the misses of random access
   T* data_ = nullptr;
   int64_t size_ = 0;
   int64_t capacity_ = 0;

@@ -15,6 +15,7 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 // the number of passes and the precision stay the same.
 constexpr float kIgnored = 0.2f;
 constexpr int kPassesPerRebuild = 64;
+constexpr int64_t kSecondLevelCache = 1 << 20;
 constexpr int64_t kRowsPerCheck = 16384;  // how often Ctrl-C is checked
 
 }  // namespace
@@ -34,6 +35,7 @@ simd::LanePass LaneSolver::begin(const NodeRows& node, const LaneTargets& target
   pass.values = node.values;
   pass.bias_value = options.bias_value;
   pass.weights = weights_.data();
+  pass.prefetch_weights = weights_.size() * static_cast<int64_t>(sizeof(float)) > kSecondLevelCache;
   pass.bias = bias_;
   pass.shrink_above = shrink_above_;
   pass.largest = largest_;

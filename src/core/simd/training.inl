@@ -50,7 +50,8 @@ struct LaneOps {
   }
 };
 
-// Rows come in random order, so prefetch them: the header of a row four visits ahead, its values two visits ahead.
+// Rows come in random order, so prefetch them: the header of a row four visits ahead, its values two visits ahead, and
+// its weights one visit ahead if there are too many of them for the cache.
 template <int lanes, bool dense>
 static inline __attribute__((always_inline)) void prefetch_row(const LanePass& pass, const int32_t* order) {
   __builtin_prefetch(pass.rows + order[4]);
@@ -61,6 +62,11 @@ static inline __attribute__((always_inline)) void prefetch_row(const LanePass& p
     if (!dense) __builtin_prefetch(pass.columns + next.begin + i);
     __builtin_prefetch(pass.values + next.begin + i);
   }
+  if (dense || !pass.prefetch_weights) return;
+  const LaneRow& soon = pass.rows[order[1]];
+  if ((soon.active & pass.live) == 0) return;
+  for (int32_t i = 0; i < soon.length; ++i)
+    __builtin_prefetch(pass.weights + int64_t{lanes} * pass.columns[soon.begin + i], 1);
 }
 
 // Dual coordinate descent of min_a 1/2 a'(Q + D)a - sum(a), a >= 0, Q_ij = y_i y_j x_i.x_j, D_ii = 1 / (2 C_i), with

@@ -33,6 +33,7 @@ PASSES = 12  # over the points at each C, at most: each starts from the solution
 TOLERANCE = 0.005  # of the loss that training saves: for that much C stays near 1
 STEPS = 16  # values of C between two that are tried
 MIN_GROUPS = 6  # of each depth that are tried: with 2, C depends on the seed where trees are small
+LARGE_WORK = 4e8  # values times children: enough with fewer groups too, so that the root of a large tree costs less
 # With few points, several sets of points are held out one after the other, until they have this many points together.
 ENOUGH_HELD_OUT, MAX_REPEATS = 1000, 5
 
@@ -305,7 +306,9 @@ def _sample_groups(
     order = rng.permutation(len(node))
     cost = (work[nodes[node]] * size)[order]
     wanted = max(SAMPLED * cost.sum(), least)
-    n_taken = max(int(np.searchsorted(np.cumsum(cost), wanted, side="right")), MIN_GROUPS)
+    so_far = np.cumsum(cost)
+    n_least = min(MIN_GROUPS, int(np.searchsorted(so_far, LARGE_WORK)) + 1)
+    n_taken = max(int(np.searchsorted(so_far, wanted, side="right")), n_least, 2)
     taken = np.sort(order[:n_taken])
     first = tree.child_ptr[nodes[node[taken]]] + place[taken]
     return np.stack([nodes[node[taken]], first, size[taken], n_groups[node[taken]]], axis=1).astype(np.int64)
