@@ -276,6 +276,13 @@ void bind_search_request(nb::module_& module) {
   nb::class_<NativeLabelSet>(module, "LabelSet",
                              "Labels prepared for many searches, to allow or to exclude; made by `label_set`.")
       .def("__len__", [](const NativeLabelSet& self) { return self.set->n; })
+      .def(
+          "__contains__",
+          [](const NativeLabelSet& self, int64_t label) {
+            return label >= 0 && label / 64 < static_cast<int64_t>(self.set->labels.size()) &&
+                   has_bit(self.set->labels.data(), static_cast<int32_t>(label));
+          },
+          nb::arg("label"))
       .def("__repr__",
            [](const NativeLabelSet& self) {
              return "LabelSet(" + std::to_string(self.set->n) + " labels, " + std::to_string(self.n_unknown) +

@@ -8,6 +8,7 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
+from scipy import sparse
 
 from labeltrees._matrices import Float32s
 from labeltrees.cli.command import Command
@@ -201,7 +202,11 @@ def calibrate(
 def check_probabilities(model: Model, dataset: Dataset, n_jobs: int) -> dict[str, Any]:
     """Return how reliable raw scores and calibrated probabilities of returned labels are, and suggested thresholds."""
     request = SearchRequest(min(LEARNED_LABELS, len(model.classes_)), raw_scores=True)
-    found = returned_labels(model, dataset, model.complete_request(request), n_jobs)
+    n_more = max(len(model.classes_) - dataset.n_labels, 0)  # labels that only the vocabulary has come last
+    truth = (
+        sparse.hstack([dataset.Y, sparse.csr_array((dataset.n_points, n_more))], format="csr") if n_more else dataset.Y
+    )
+    found = returned_labels(model, dataset, model.complete_request(request), n_jobs, truth)
     probabilities = cross_checked(found, dataset.n_points)
     lists = np.full((dataset.n_points, request.k), -1, dtype=np.int64)
     values = np.zeros(lists.shape, dtype=np.float32)
@@ -210,7 +215,7 @@ def check_probabilities(model: Model, dataset: Dataset, n_jobs: int) -> dict[str
         "n_labels": len(found.scores),
         "scores": reliability_record(reliability(found.scores, found.hits)),
         "probabilities": reliability_record(reliability(probabilities, found.hits)),
-        "thresholds": [own._asdict() for own in suggest_thresholds(dataset.Y, lists, values)],
+        "thresholds": [own._asdict() for own in suggest_thresholds(truth, lists, values)],
     }
 
 
@@ -262,13 +267,15 @@ class ScoredLabels(NamedTuple):
     hits: NDArray[np.bool_]
 
 
-def returned_labels(model: Model, dataset: Dataset, request: SearchRequest, n_jobs: int) -> ScoredLabels:
-    """Search the points of a dataset and compare the lists with the truth."""
+def returned_labels(
+    model: Model, dataset: Dataset, request: SearchRequest, n_jobs: int, truth: Any = None
+) -> ScoredLabels:
+    """Search the points of a dataset and compare the lists with the truth: its own labels, if none is given."""
     queries = model.check_queries(model.queries(dataset), n_jobs)
     result = model.searcher_.topk(queries, request, n_jobs=n_jobs)
     points, places = np.nonzero(result.labels >= 0)
     labels = result.labels[points, places]
-    hits = has_label(dataset.Y, points, labels)
+    hits = has_label(dataset.Y if truth is None else truth, points, labels)
     return ScoredLabels(points, places, labels, result.scores[points, places], hits)
 
 

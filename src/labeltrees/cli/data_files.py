@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import functools
 import json
+import logging
+import re
 import shutil
 import sys
 import tempfile
@@ -30,15 +32,19 @@ from labeltrees.data.text_formats import (
     suffix_of,
 )
 from labeltrees.data.texts import read_blocks
-from labeltrees.errors import InputError
+from labeltrees.errors import FileFormatError, InputError
 
 STDIN = "-"
 _NAME, _PREFIX = "standard input", "labeltrees-"
 _FIRST_BYTES = 1 << 16
+_HEADER = re.compile(rb"\s*\d+[ \t]+\d+([ \t]+\d+)?[ \t]*\r?\n")  # of a file in XMC format
+_logger = logging.getLogger("labeltrees")
 
 
 @contextmanager
-def one_file(data: Sequence[str], reading: DataOptions) -> Iterator[tuple[str, DataOptions]]:
+def one_file(
+    data: Sequence[str], reading: DataOptions, *, documents: bool = False
+) -> Iterator[tuple[str, DataOptions]]:
     """Yield DATA as one path, and how to read it.
 
     Parameters
@@ -46,13 +52,20 @@ def one_file(data: Sequence[str], reading: DataOptions) -> Iterator[tuple[str, D
     data : sequence of str
         Paths; ``-`` is standard input. A folder stands for its files of texts, unless it has a training or test part.
     reading : DataOptions
+    documents : bool
+        Whether a plain text, in a .txt file or on standard input, is one document without labels.
     """
-    if len(data) == 1 and data[0] != STDIN and not _files_of_folder(data[0]):
+    documents = documents and reading.format == "auto"
+    if documents and len(data) == 1 and _has_only_documents(Path(data[0])):
+        yield data[0], replace(reading, format="annif")
+        return
+    plain = documents and any(map(_is_document, data))
+    if len(data) == 1 and not plain and data[0] != STDIN and not _files_of_folder(data[0]):
         yield data[0], reading
         return
     with tempfile.TemporaryDirectory(prefix=_PREFIX) as temporary:
         if list(data) == [STDIN]:
-            path, format = _save_input(Path(temporary), reading)
+            path, format = _save_input(Path(temporary), reading, documents)
             yield str(path), replace(reading, format=format)
             return
         if STDIN in data:
@@ -60,7 +73,7 @@ def one_file(data: Sequence[str], reading: DataOptions) -> Iterator[tuple[str, D
             raise InputError(message)
         paths = [path for one in data for path in _files_of_folder(one) or [Path(one)]]
         joined = Path(temporary) / f"{len(paths)} files.jsonl"
-        yield str(joined), _join(paths, joined, reading)
+        yield str(joined), _join(paths, joined, reading, documents)
 
 
 def _files_of_folder(data: str) -> list[Path]:
@@ -73,7 +86,24 @@ def _files_of_folder(data: str) -> list[Path]:
     return [] if named else files
 
 
-def _save_input(folder: Path, reading: DataOptions) -> tuple[Path, str]:
+def _has_only_documents(folder: Path) -> bool:
+    """Whether a path is a folder of documents without labels."""
+    if not folder.is_dir() or is_document_folder(folder):
+        return False
+    files = [path for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")]
+    return bool(files) and all(path.suffix == ".txt" and _is_document(str(path)) for path in files)
+
+
+def _is_document(path: str) -> bool:
+    """Whether a path is a .txt file with a plain text: not in XMC format, and without labels of fastText or Annif."""
+    if Path(path).suffix != ".txt" or not Path(path).is_file():
+        return False
+    with open(path, "rb") as stream:
+        first = stream.read(_FIRST_BYTES)
+    return _HEADER.match(first) is None and not first.startswith(LABEL_PREFIX.encode()) and b"\t<" not in first
+
+
+def _save_input(folder: Path, reading: DataOptions, documents: bool) -> tuple[Path, str]:
     """Copy standard input to a file; return the file and the format of its texts."""
     stream = sys.stdin.buffer
     first = stream.read(_FIRST_BYTES)
@@ -81,11 +111,34 @@ def _save_input(folder: Path, reading: DataOptions) -> tuple[Path, str]:
         message = "standard input is empty"
         raise InputError(message)
     format = reading.format if reading.format != "auto" else _guess(first, reading.fields)
+    if documents and format == "fasttext" and not first.startswith(LABEL_PREFIX.encode()):
+        return _save_document(folder, first + stream.read())
     path = folder / f"{_NAME}.{format}"
     with open(path, "wb") as file:
         file.write(first)
         shutil.copyfileobj(stream, file)
     return path, format
+
+
+def _save_document(folder: Path, content: bytes) -> tuple[Path, str]:
+    """Write standard input as one record: a document is one text, however many lines it has."""
+    text = decode_text(content, _NAME)
+    n_lines = len(text.splitlines())
+    if n_lines > 1:
+        told = "%s: read as one document of %d lines; --data-format fasttext reads one text per line"
+        _logger.info(told, _NAME, n_lines)
+    path = folder / f"{_NAME}.jsonl"
+    path.write_text(json.dumps({"text": text}) + "\n", encoding="utf-8")
+    return path, "jsonl"
+
+
+def decode_text(content: bytes, name: str) -> str:
+    """Return a document as text; it must be UTF-8."""
+    try:
+        return content.removeprefix(b"\xef\xbb\xbf").decode("utf-8")
+    except UnicodeDecodeError as error:
+        message = f"{name}: not UTF-8 (byte {error.start:,}); convert it first, for example with iconv -t utf-8"
+        raise FileFormatError(message) from None
 
 
 def _guess(first: bytes, fields: TextFields) -> str:
@@ -101,7 +154,7 @@ def _guess(first: bytes, fields: TextFields) -> str:
     return "fasttext"  # one text per line
 
 
-def _join(paths: list[Path], joined: Path, reading: DataOptions) -> DataOptions:
+def _join(paths: list[Path], joined: Path, reading: DataOptions, documents: bool) -> DataOptions:
     """Write the records of several files of texts to one file; return how to read it."""
     fields = reading.fields
     with open(joined, "w", encoding="utf-8") as stream:
@@ -109,6 +162,9 @@ def _join(paths: list[Path], joined: Path, reading: DataOptions) -> DataOptions:
             if not path.exists():
                 message = f"{path}: no such file or folder"
                 raise MissingDataError(message)
+            if documents and _is_document(str(path)):
+                stream.write(json.dumps({"text": decode_text(path.read_bytes(), str(path))}) + "\n")
+                continue
             format = format_of(path, reading.format)
             if format is None:
                 message = f"{path}: several DATA must be files of texts, and this is none; give one file in XMC format"
@@ -135,17 +191,25 @@ def shown(data: str) -> str:
     )
 
 
-def data_files(command: Any) -> Any:
-    """Decorate a command whose DATA may be several: it gets one path as `data`, and how to read it as `reading`."""
+def data_files(command: Any, *, documents: bool = False) -> Any:
+    """Decorate a command whose DATA may be several: it gets one path as `data`, and how to read it as `reading`.
+
+    `documents` is as in `one_file`.
+    """
 
     @functools.wraps(command)
     def with_one_file(*arguments: Any, data: tuple[str, ...], reading: DataOptions, **given: Any) -> Any:
         if not data:
             return command(*arguments, data=None, reading=reading, **given)
-        with one_file(data, reading) as (path, how):
+        with one_file(data, reading, documents=documents) as (path, how):
             return command(*arguments, data=path, reading=how, **given)
 
     return with_one_file
+
+
+def data_or_documents(command: Any) -> Any:
+    """Decorate a command whose DATA may also be documents without labels."""
+    return data_files(command, documents=True)
 
 
 several_data_argument = click.argument("data", metavar="DATA...", nargs=-1, required=True)

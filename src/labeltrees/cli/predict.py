@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import textwrap
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import IO, Any
 
 import click
@@ -14,12 +16,13 @@ import numpy as np
 
 from labeltrees._matrices import Float32s, Int64s
 from labeltrees._progress import showing, watch
+from labeltrees.cli.answers import AnswerLines, DocumentFiles
 from labeltrees.cli.command import SEARCH_GROUPS, Command
-from labeltrees.cli.data_files import data_files
+from labeltrees.cli.data_files import data_or_documents
 from labeltrees.cli.data_options import data_options, titles_of, vocabulary_options
 from labeltrees.cli.options import jobs_option, model_argument, refuse_option
-from labeltrees.cli.output import check_parent_folder, no_formula, printable
-from labeltrees.cli.queries import find_contexts, open_queries
+from labeltrees.cli.output import check_parent_folder, printable
+from labeltrees.cli.queries import documents_of, find_contexts, open_queries
 from labeltrees.cli.saved_models import check_n_features, load_model
 from labeltrees.cli.search_options import (
     RuleOptions,
@@ -34,6 +37,7 @@ from labeltrees.data.point_blocks import PointBlocks
 from labeltrees.data.read_data import DataOptions
 from labeltrees.errors import InputError
 from labeltrees.models.common.protocol import Model
+from labeltrees.search.broader import check_broader, with_broader
 from labeltrees.search.request import SearchRequest
 
 _EPILOG = """\b
@@ -43,7 +47,9 @@ Examples:
   labeltrees predict products.model test.txt.xz -k 10 --format jsonl -o answers.jsonl.gz
   labeltrees predict subjects.model --ask "a history of tea" --vocabulary subjects.ttl --language en
   labeltrees predict debian.model debian --threshold 0.5
-  labeltrees predict questions.model - < question.txt
+  labeltrees predict subjects.model - < document.txt
+  labeltrees predict subjects.model documents/ -o suggestions/ -k 10
+  labeltrees predict subjects.model book.txt --candidates @Places --threshold 0.5 --set broader=true
   labeltrees predict clicks.model --ask "red wine"
   labeltrees predict shop.model --ask '["bread", "milk"]' --exclude-seen --limit-per brands.tsv:2
 """
@@ -60,7 +66,7 @@ Examples:
     help="Instead of DATA: a text, or a list of items as JSON. Repeat it for several.",
 )
 @data_options(names=False)
-@data_files
+@data_or_documents
 @click.option("-k", type=click.IntRange(min=1), default=5, show_default=True, help="Number of labels per point.")
 @click.option(
     "--format",
@@ -76,7 +82,13 @@ Examples:
 @score_options("Leave out labels whose probability (score, if not calibrated) is below T. [default: the model's own]")
 @search_options
 @rule_options
-@click.option("-o", "--output", type=click.Path(dir_okay=False), help="File to write to. [default: standard output]")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(),
+    help="File to write to; a folder, if DATA is a folder of documents: one file per document. [default: standard "
+    "output]",
+)
 @jobs_option
 @click.pass_obj
 def predict(
@@ -104,7 +116,8 @@ def predict(
     feature column (--text names it) if its encoder takes that, a file in XMC format, a folder with one such file named
     test*, a folder of documents, or the word debian for the test part of the bundled data. Points are processed in
     batches of some thousand, so that DATA may be larger than memory. Labels in DATA are not used. Several files of
-    texts are joined; - is standard input: JSON lines, a table with a header, or one text per line.
+    texts are joined. - is standard input: JSON lines, a table with a header, or one document; so is a .txt file.
+    --data-format fasttext reads one text per line.
 
     A score orders the labels of a point. For a calibrated model (labeltrees calibrate, or fit --calibrate) it is the
     probability that the label is correct; --set raw_scores=true prints the scores of the search. --threshold 0.5 leaves
@@ -124,10 +137,25 @@ def predict(
     if with_texts and titles is None:
         message = "--with-texts: the model keeps no texts of its labels; give them with --vocabulary FILE"
         raise InputError(message)
-    lines = AnswerLines(model.label_names_, form, titles, terminal=output is None and sys.stdout.isatty())
+    folder = _result_folder(output, data, reading)
+    if request.broader:
+        check_broader(request, model.label_relations_)
+    if rules.exclude_seen and (explain or request.broader):
+        other = "--explain" if explain else "--set broader=true"
+        refuse_option(other, "--exclude-seen", "ask without it, or exclude the items with --exclude FILE")
+    if folder is not None:
+        if explain or rules.exclude_seen or form == "jsonl":
+            other = "--explain" if explain else "--exclude-seen" if rules.exclude_seen else "--format jsonl"
+            refuse_option(other, "one result file per document", f"give one file, such as -o {output}/answers.jsonl")
+        named = titles_of(model, vocabulary, language)
+        files = DocumentFiles(documents_of(data, reading) or [], folder, model.label_names_, named)
+        with open_queries(data, questions, reading, model, n_jobs) as points:
+            _write_answers(points, model, request, files.write, n_jobs, show_progress, stats=False)
+        return
+    above = None if model.label_relations_ is None else model.label_relations_.above
+    terminal = output is None and sys.stdout.isatty()
+    lines = AnswerLines(model.label_names_, form, titles, above=above, terminal=terminal)
     with _output(output) as stream:
-        if rules.exclude_seen and explain:
-            refuse_option("--explain", "--exclude-seen", "ask without it, or exclude the items with --exclude FILE")
         if rules.exclude_seen:
             contexts = find_contexts(data, questions, reading, model)
             if contexts is None:
@@ -145,17 +173,37 @@ def predict(
             if explain:
                 _write_explained(points, model, request, lines, stream, form)
             else:
-                _write_answers(points, model, request, lines, stream, n_jobs, show_progress)
+
+                def write(*answers: Any) -> None:
+                    stream.write(lines.encode(*answers))
+                    stream.flush()
+
+                _write_answers(points, model, request, write, n_jobs, show_progress, stats=lines.is_json)
+
+
+def _result_folder(output: str | None, data: str | None, reading: DataOptions) -> str | None:
+    """Return the folder for one result file per document; None if all answers go to one file."""
+    if output is None:
+        return None
+    is_folder = output.endswith(("/", os.sep)) or Path(output).is_dir()
+    documents = documents_of(data, reading)
+    if documents is None and is_folder:
+        message = (
+            f"-o {output}: is a folder, and one result file per document needs a folder of documents (NAME.txt) as "
+            f"DATA; for one file: -o {os.path.join(output, 'answers.tsv')}"
+        )
+        raise InputError(message)
+    return output if documents is not None and (is_folder or not Path(output).suffix) else None
 
 
 def _write_answers(
     points: PointBlocks,
     model: Model,
     request: SearchRequest,
-    lines: AnswerLines,
-    stream: IO[bytes],
+    write: Callable[..., None],
     n_jobs: int,
     show_progress: bool,
+    stats: bool,
 ) -> None:
     n_done = 0
     # The number of texts is not known before the last one: how much of the file has been read is shown instead.
@@ -165,9 +213,10 @@ def _write_answers(
         watch("Predicting", points.n_points or 0, watched, unit="points") as advance,
     ):
         for X in points.blocks:
-            result = model.searcher_.topk(X, request, n_jobs=n_jobs, stats=lines.is_json)
-            stream.write(lines.encode(result.labels, result.scores, result.stats and result.stats.no_features))
-            stream.flush()
+            result, unsure = model.searcher_.topk(X, request, n_jobs=n_jobs, stats=stats), None
+            if request.broader:
+                result, unsure = with_broader(model.searcher_, X, request, result, model.label_relations_, n_jobs)
+            write(result.labels, result.scores, result.stats and result.stats.no_features, unsure)
             n_done += X.shape[0]
             if advance is not None:
                 advance(n_done)
@@ -178,6 +227,8 @@ def _write_explained(
 ) -> None:
     for X in points.blocks:
         result = model.searcher_.topk(X, request)
+        if request.broader:
+            result, _ = with_broader(model.searcher_, X, request, result, model.label_relations_)
         for row in range(X.shape[0]):
             line = lines.encode(result.labels[row : row + 1], result.scores[row : row + 1])
             labels = [label for label in result.labels[row].tolist() if label >= 0]
@@ -217,93 +268,3 @@ def _output(path: str | None) -> AbstractContextManager[IO[bytes]]:
     if path is None:
         return nullcontext(sys.stdout.buffer)
     return write_any(path)
-
-
-_ESCAPES = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r"})
-_CONTROLS = (*range(32), *range(127, 160))  # they could change the terminal
-_SHOWN = {"tsv": {code: f"\\x{code:02x}" for code in _CONTROLS}, "jsonl": {c: f"\\u{c:04x}" for c in _CONTROLS}}
-
-
-class AnswerLines:
-    r"""Formats labels and scores as lines.
-
-    "tsv" is label, score, label, score, ... separated by tabs; a backslash, tab or line break inside a name is written
-    as ``\\``, ``\t``, ``\n`` or ``\r``, and a name that a spreadsheet would take for a formula starts with a backslash.
-    On a terminal, other control characters are written as ``\x1b``. "jsonl" is ``{"labels": [...], "scores": [...]}``.
-    Labels are names, or ids if they have no names; scores have six significant digits. With `titles`, the function from
-    a label to what people call it, "tsv" has the title after the label, and "jsonl" has ``"texts": [...]``.
-
-    Examples
-    --------
-    >>> lines = AnswerLines(np.array(["red", "blue"], dtype=object), "tsv")
-    >>> lines.encode(np.array([[1, 0], [0, -1]]), np.array([[0.9, 0.25], [0.5, 0.0]], np.float32))
-    b'blue\t0.9\tred\t0.25\nred\t0.5\n'
-    """
-
-    def __init__(
-        self, names: Any, form: str, titles: Callable[[int], str | None] | None = None, *, terminal: bool = False
-    ) -> None:
-        self._names, self.is_json, self._titles = names, form == "jsonl", titles
-        self._shown = _SHOWN[form] if terminal else {}
-
-    def encode(self, labels: Int64s, scores: Float32s, no_features: Any = None) -> bytes:
-        """Return the lines for labels (n, k), best first and padded with -1, and their scores (n, k).
-
-        JSON says which points have `no_features` that the model knows (n,).
-        """
-        # One format string for all lines takes half the time of formatting line by line.
-        k = labels.shape[1]
-        found = labels >= 0
-        counts = found.sum(axis=1).tolist()
-        line = self._json_line if self.is_json else self._tsv_line
-        formats = [line(count) for count in range(k + 1)]
-        columns = [self._texts(labels), *([] if self._titles is None else [self._title_texts(labels)]), scores]
-        values = np.empty((len(labels), len(columns) * k), dtype=object)
-        keep = np.empty(values.shape, dtype=bool)
-        for number, column in enumerate(columns):
-            # The parts of a line are next to each other in JSON, and take turns in TSV.
-            at = slice(number * k, (number + 1) * k) if self.is_json else slice(number, None, len(columns))
-            values[:, at], keep[:, at] = column, found
-        shapes = [formats[count] for count in counts]
-        for row in [] if no_features is None else np.flatnonzero(no_features).tolist():
-            shapes[row] = shapes[row].replace("}\n", ', "no_features": true}\n')
-        return ("".join(shapes) % tuple(values[keep].tolist())).encode("utf-8")
-
-    def _tsv_line(self, count: int) -> str:
-        answer = "%s\t%.6g" if self._titles is None else "%s\t%s\t%.6g"
-        return "\t".join([answer] * count) + "\n"
-
-    def _json_line(self, count: int) -> str:
-        strings, numbers = ", ".join(["%s"] * count), ", ".join(["%.6g"] * count)
-        texts = "" if self._titles is None else f'"texts": [{strings}], '
-        return f'{{"labels": [{strings}], {texts}"scores": [{numbers}]}}\n'
-
-    def _texts(self, labels: Int64s) -> Any:
-        """Return the text of each label; every distinct label is formatted once."""
-        distinct, place = np.unique(labels, return_inverse=True)
-        called = (distinct if self._names is None else self._names[distinct]).tolist()
-        written = np.empty(len(distinct), dtype=object)
-        written[:] = list(map(str if self._names is None else self._writer(), called))
-        return written[place.reshape(labels.shape)]
-
-    def _title_texts(self, labels: Int64s) -> Any:
-        """Return the title of each label; a label without one has an empty field, or null."""
-        assert self._titles is not None
-        distinct, place = np.unique(labels, return_inverse=True)
-        titles = [self._titles(label) if label >= 0 else None for label in distinct.tolist()]
-        written = np.empty(len(distinct), dtype=object)
-        writer = self._writer()
-        written[:] = [writer(title if self.is_json else title or "") for title in titles]
-        return written[place.reshape(labels.shape)]
-
-    def _writer(self) -> Callable[[Any], str]:
-        form = _as_json if self.is_json else _as_tsv
-        return (lambda name: form(name).translate(self._shown)) if self._shown else form
-
-
-def _as_json(name: str | None) -> str:
-    return json.dumps(name, ensure_ascii=False)
-
-
-def _as_tsv(name: str) -> str:
-    return no_formula(name.translate(_ESCAPES))

@@ -23,13 +23,14 @@ from labeltrees.data.point_blocks import (
     open_points,
     read_contexts,
 )
-from labeltrees.data.read_data import DataOptions, TextFile
+from labeltrees.data.read_data import BUNDLED, DataOptions, TextFile, find_file, find_parts
 from labeltrees.data.text_formats import TextFields
 from labeltrees.errors import FileFormatError, InputError, Phrase
 from labeltrees.models.common.protocol import Model
 
 _logger = logging.getLogger("labeltrees")
 _TYPED = Path("--ask")
+_PART = "test"
 
 
 class Contexts:
@@ -100,6 +101,14 @@ def find_contexts(data: str | None, questions: tuple[str, ...], reading: DataOpt
         )
         raise InputError(message)
     return None
+
+
+def documents_of(data: str | None, reading: DataOptions) -> list[Path] | None:
+    """Return the documents of DATA, in the order in which they are read; None if it is not a folder of documents."""
+    if data is None or data == BUNDLED or not Path(data).is_dir() or find_parts(data, _PART) is not None:
+        return None
+    found = find_file(data, _PART, reading.format)
+    return sorted(found.glob("*.txt")) if found is not None and found.is_dir() else None
 
 
 @contextmanager

@@ -21,9 +21,11 @@ from labeltrees.cli.options import Decorator, add_options, given_options, refuse
 from labeltrees.cli.output import plural
 from labeltrees.data import ItemEncoder
 from labeltrees.data.files import read_lines
+from labeltrees.data.text_formats import plain_uri
 from labeltrees.errors import FileFormatError, InputError
 from labeltrees.metrics import propensities_of_counts
 from labeltrees.metrics.propensity import MIN_POINTS
+from labeltrees.models.common.label_rules import SET_MARK
 from labeltrees.models.common.protocol import Model
 from labeltrees.models.linear.features import labels_of_features
 from labeltrees.search.request import SearchRequest
@@ -146,6 +148,19 @@ class RuleOptions:
         return {name: value for name, value in vars(self).items() if value}
 
 
+class LabelFile(click.Path):
+    """A file of labels, or @NAME: a set of labels of the model's vocabulary."""
+
+    name = "file|@name"
+
+    def __init__(self) -> None:
+        super().__init__(exists=True, dir_okay=False)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path, or @NAME unchanged."""
+        return value if str(value).startswith(SET_MARK) else super().convert(value, param, ctx)
+
+
 def rule_options(command: Any) -> Any:
     """Add the options for which labels may be returned; the command gets them as one RuleOptions named `rules`."""
 
@@ -154,14 +169,15 @@ def rule_options(command: Any) -> Any:
         rules = RuleOptions(**{item.name: parameters.pop(item.name) for item in fields(RuleOptions)})
         return command(*arguments, rules=rules, **parameters)
 
-    file = click.Path(exists=True, dir_okay=False)
+    file = LabelFile()
     options = [
         click.option(
             "--candidates",
             type=file,
-            help="File with the labels that may be returned, one name or item id per line (or label ids).",
+            help="File with the labels that may be returned, one name or item id per line (or label ids). @NAME: a "
+            "scheme, type or collection of the model's SKOS vocabulary.",
         ),
-        click.option("--exclude", type=file, help="File with labels that must not be returned, in the same form."),
+        click.option("--exclude", type=file, help="Labels that must not be returned, in the same form."),
         click.option("--exclude-seen", is_flag=True, help="Leave out the items of each given list."),
         click.option(
             "--limit-per",
@@ -197,12 +213,15 @@ def seen_labels(model: Model, points: Any, others: Sequence[int] | None = None) 
 
 
 def read_labels(path: str, model: Model) -> list[int]:
-    """Return the label ids of a file with one label per line."""
-    lines = [line for line in read_lines(path) if line]
+    """Return the label ids of a file with one label per line, or of a set of the vocabulary, @NAME."""
+    if path.startswith(SET_MARK):
+        named: list[int] = model.vocabulary_set(path).tolist()
+        return named
+    ids = _ids_by_name(model)
+    lines = [line if line in ids else plain_uri(line) for line in read_lines(path) if line]
     if not lines:
         message = f"{path}: contains no labels"
         raise FileFormatError(message)
-    ids = _ids_by_name(model)
     takes_items = isinstance(model.encoder_, ItemEncoder)
     unknown = [line for line in lines if line not in ids]
     if unknown and not (takes_items and len(unknown) < len(lines)):
@@ -238,6 +257,7 @@ def _read_limits(given: str, model: Model) -> Any:
         if not line:
             continue
         name, tab, group = line.rpartition("\t")
+        name = name if name in ids else plain_uri(name)
         if not tab:
             message = f"{path}, line {number}: must be a label, a tab and a group, got {line!r}"
             raise FileFormatError(message)
@@ -279,6 +299,7 @@ def read_label_weight(given: str | None, model: Model, propensity: tuple[float, 
         if not tab:
             message = f"{given}, line {number}: must be a label, a tab and a weight, got {line!r}"
             raise FileFormatError(message)
+        name = name if name in ids else plain_uri(name)
         if name not in ids:
             message = f"{given}, line {number}: the model has no label {name!r}{did_you_mean(name, ids)}"
             raise FileFormatError(message)

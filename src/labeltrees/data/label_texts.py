@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from labeltrees._names import decode_names, encode_names
 from labeltrees._validation import refuse
+from labeltrees.data.label_relations import LabelRelations, Vocabulary
 from labeltrees.errors import FileFormatError, InputError
 
 _ALLOWED = "a str or a list of str per label, or a dict from labels to them"
@@ -17,6 +18,8 @@ _ALLOWED = "a str or a list of str per label, or a dict from labels to them"
 
 class LabelTexts:
     """The texts of labels 0 to L - 1, any number for each. Texts from a file are decoded when they are needed.
+
+    `relations` says which labels are broader, and which belong to a scheme or a collection; None if that is unknown.
 
     Examples
     --------
@@ -28,6 +31,7 @@ class LabelTexts:
 
     def __init__(self, text: Any, ends: Any, label_ptr: Any, source: str = "label texts") -> None:
         self._text, self._ends, self._label_ptr, self._source = text, ends, label_ptr, source
+        self.relations: LabelRelations | None = None
 
     @classmethod
     def of_lists(cls, lists: Sequence[Sequence[str]]) -> LabelTexts:
@@ -76,13 +80,22 @@ class LabelTexts:
     def keep_labels(self, kept: Any, listed: Any) -> LabelTexts:
         """Return the texts of the `kept` labels (L,), and no texts for others that are still `listed` (L,)."""
         labels = np.flatnonzero(listed).tolist()
-        return LabelTexts.of_lists([self.of(label) if kept[label] else [] for label in labels])
+        texts = LabelTexts.of_lists([self.of(label) if kept[label] else [] for label in labels])
+        texts.relations = None if self.relations is None else self.relations.keep_labels(kept, listed)
+        return texts
+
+    def grown(self, n_labels: int) -> LabelTexts:
+        """Return the texts of `n_labels` labels, of which the last ones have none."""
+        texts = LabelTexts.of_lists([*self.lists(), *([] for _ in range(n_labels - len(self)))])
+        texts.relations = None if self.relations is None else self.relations.grown(n_labels)
+        return texts
 
     # Files.
 
     def arrays(self, prefix: str) -> dict[str, NDArray[Any]]:
         """Return the arrays to save, by name."""
-        return {f"{prefix}text": self._text, f"{prefix}ends": self._ends, f"{prefix}label_ptr": self._label_ptr}
+        own = {f"{prefix}text": self._text, f"{prefix}ends": self._ends, f"{prefix}label_ptr": self._label_ptr}
+        return own if self.relations is None else own | self.relations.arrays(prefix)
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any], prefix: str, n_labels: int, source: str) -> LabelTexts | None:
@@ -96,6 +109,7 @@ class LabelTexts:
                 texts._fail("the texts of labels are damaged")
         if len(texts) != n_labels or len(texts._ends) < 1:
             texts._fail(f"texts of {len(texts)} labels for a model of {n_labels}")
+        texts.relations = LabelRelations.from_arrays(arrays, prefix, n_labels, source)
         return texts
 
     def verify(self) -> None:
@@ -128,7 +142,9 @@ def read_label_texts(given: Any, names: Sequence[str] | None, n_labels: int) -> 
     ([[], ['felines'], ['dogs', 'hounds']], ['dog'])
     """
     if isinstance(given, LabelTexts):
-        given = given.lists()
+        texts, new = read_label_texts(given.lists(), names, n_labels)
+        texts.relations = given.relations
+        return texts, new
     if not isinstance(given, Mapping):
         if isinstance(given, str | bytes) or not isinstance(given, Iterable):
             refuse("label_texts", _ALLOWED, given)
@@ -141,9 +157,12 @@ def read_label_texts(given: Any, names: Sequence[str] | None, n_labels: int) -> 
     new = sorted(_check_name(key, names) for key in given if key not in places)
     lists += [[] for _ in new]
     places |= {name: n_labels + number for number, name in enumerate(new)}
-    for key, texts in given.items():
-        lists[places[key]] = _texts_of(key, texts)
-    return LabelTexts.of_lists(lists), new
+    for key, of_label in given.items():
+        lists[places[key]] = _texts_of(key, of_label)
+    found = LabelTexts.of_lists(lists)
+    if isinstance(given, Vocabulary) and names is not None:
+        found.relations = LabelRelations.of(given, [*names, *new])
+    return found, new
 
 
 def _check_name(key: Any, names: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 from xml.parsers import expat
@@ -13,6 +13,7 @@ from labeltrees._extras import import_extra
 from labeltrees._files import refuse_file
 from labeltrees._names import nfc
 from labeltrees.data.files import COMPRESSED, FilePath, open_any, read_lines
+from labeltrees.data.label_relations import Vocabulary, above
 from labeltrees.data.limits import current_limits
 from labeltrees.data.text_formats import plain_uri
 from labeltrees.errors import FileFormatError, InputError, LabelTreesError, Parameter
@@ -28,9 +29,12 @@ _RDF_FORMATS = {".ttl": "TURTLE", ".n3": "TURTLE", ".nt": "N_TRIPLES"} | dict.fr
     (".rdf", ".xml", ".owl"), "RDF_XML"
 )
 _LANGUAGE_COLUMN = "label_"
+_OF_SET = (_SKOS + "inScheme", _SKOS + "topConceptOf", _TYPE)  # a concept, and the set that it belongs to
 
 
-def read_vocabulary(path: FilePath, language: str | None = None) -> dict[str, list[str]]:
+def read_vocabulary(
+    path: FilePath, language: str | None = None, *, within: str | Iterable[str] | None = None
+) -> Vocabulary:
     r"""Return the texts of each label of a vocabulary, the preferred name first.
 
     Parameters
@@ -45,6 +49,15 @@ def read_vocabulary(path: FilePath, language: str | None = None) -> dict[str, li
           of resources of the type ``skos:Concept`` that are not deprecated. Needs the extra `skos`.
     language : str, optional
         The language of the texts, such as "en". Needed if the file has several.
+    within : str or list of str, optional
+        Only the labels of these schemes, types or collections: each by its URI, its name, or the end of its URI.
+
+    Returns
+    -------
+    Vocabulary
+        A dict from labels to texts. For SKOS, `broader` has the broader labels of each label (``skos:broader``, and
+        ``skos:narrower`` the other way round; a concept that is not a label is replaced by those above it), and `sets`
+        the labels of each scheme, type and collection by its URI. A collection in a collection counts as its members.
 
     Examples
     --------
@@ -59,7 +72,13 @@ def read_vocabulary(path: FilePath, language: str | None = None) -> dict[str, li
     found = _read_table(path, language) if format is None else _read_skos(path, format, language)
     if not found:
         refuse_file(path, "has no texts of labels")
-    return found
+    if within is None:
+        return found
+    try:
+        return found.within(within)
+    except InputError as error:
+        message = f"{path}: {error}"
+        raise InputError(message) from None
 
 
 def _suffix(path: FilePath) -> str:
@@ -70,7 +89,7 @@ def _suffix(path: FilePath) -> str:
 # Tables.
 
 
-def _read_table(path: FilePath, language: str | None) -> dict[str, list[str]]:
+def _read_table(path: FilePath, language: str | None) -> Vocabulary:
     lines = read_lines(path)
     if lines:
         lines[0] = lines[0].removeprefix("\ufeff")
@@ -95,7 +114,7 @@ def _read_table(path: FilePath, language: str | None) -> dict[str, list[str]]:
             raise FileFormatError(message)
         if row[second].strip():
             found.setdefault(nfc(name), []).append(row[second].strip())
-    return found
+    return Vocabulary(found)
 
 
 def _columns(path: FilePath, header: list[str], language: str | None) -> tuple[int, int]:
@@ -124,11 +143,12 @@ def _refuse_language(path: FilePath, languages: list[str], language: str | None)
 # SKOS.
 
 
-def _read_skos(path: FilePath, format: str, language: str | None) -> dict[str, list[str]]:
+def _read_skos(path: FilePath, format: str, language: str | None) -> Vocabulary:
     preferred: dict[str, list[tuple[str, str]]] = {}
     others: dict[str, list[tuple[str, str]]] = {}
     names = {_SKOS + "prefLabel": preferred, _SKOS + "altLabel": others}
     concepts, old = set(), set()
+    relations = _Relations()
     for subject, predicate, value, tag in _triples(path, format):
         if predicate in names:
             text = " ".join(value.split())
@@ -138,6 +158,8 @@ def _read_skos(path: FilePath, format: str, language: str | None) -> dict[str, l
             concepts.add(subject)
         elif predicate == _DEPRECATED and value.lower() in ("true", "1"):
             old.add(subject)
+        elif tag is None:
+            relations.add(subject, predicate, value)
     # Schemes and collections have names too. A file that says of no resource what it is has only concepts.
     labels = (preferred.keys() & concepts if concepts else preferred.keys()) - old
     known = sorted({tag.partition("-")[0] for concept in labels for tag, _ in preferred[concept] if tag})
@@ -150,7 +172,40 @@ def _read_skos(path: FilePath, format: str, language: str | None) -> dict[str, l
         chosen = [text for tag, text in texts if not tag or tag.partition("-")[0] == wanted]
         if chosen:
             found[nfc(concept)] = list(dict.fromkeys(chosen))
-    return found
+    sets = relations.sets()
+    titles = {
+        name: sorted(preferred.get(name, []), key=lambda text: (text[0].partition("-")[0] != wanted, text))
+        for name in sets
+    }
+    return Vocabulary(found, relations.broader, sets, {name: texts[0][1] for name, texts in titles.items() if texts})
+
+
+class _Relations:
+    """The statements of a file that relate concepts to each other, and to schemes, types and collections."""
+
+    def __init__(self) -> None:
+        self.broader: dict[str, list[str]] = {}
+        self._members: dict[str, list[str]] = {}  # of collections, which may be in other collections
+        self._others: dict[str, list[str]] = {}  # of schemes and types
+
+    def add(self, subject: str, predicate: str, value: str) -> None:
+        """Keep a statement if it is one of these."""
+        subject, value = nfc(subject), nfc(value)
+        if predicate == _SKOS + "broader":
+            self.broader.setdefault(subject, []).append(value)
+        elif predicate == _SKOS + "narrower":
+            self.broader.setdefault(value, []).append(subject)
+        elif predicate == _SKOS + "member":
+            self._members.setdefault(subject, []).append(value)
+        elif predicate == _SKOS + "hasTopConcept":
+            self._others.setdefault(subject, []).append(value)
+        elif predicate in _OF_SET:
+            self._others.setdefault(value, []).append(subject)
+
+    def sets(self) -> dict[str, list[str]]:
+        """Return the members of each scheme, type and collection, and those of the collections in it."""
+        inside = {name: above(name, lambda one: self._members.get(one, ())) for name in self._members}
+        return {name: [*inside.get(name, ()), *self._others.get(name, ())] for name in inside.keys() | self._others}
 
 
 def _triples(path: FilePath, format: str) -> Iterator[tuple[str, str, str, str | None]]:

@@ -133,6 +133,8 @@ class SearchRequest:
         ``(1 - diversity) * score / best score - diversity * similarity``, with the largest similarity to a label
         before it. Two labels below the same node are similar: ``1 - log(labels below it) / log(L)`` for their lowest
         common ancestor. The list is in the order of choice, so its scores can rise.
+    broader : bool
+        Where no label reaches `threshold`, return the broader label that does: see `broader_label`.
     discounts : NodeValues, optional
         How much the score of each node is lowered before it is compared; set by a model from `agreement`.
     n_searched : int, optional
@@ -192,6 +194,9 @@ class SearchRequest:
         "How much the similarity of labels counts against their scores, from 0 to 1.",
         metavar="D",
         daily=True,
+    )
+    broader: bool = setting(
+        False, flag, "If no label reaches the threshold, return the broader subject whose narrower ones do together."
     )
     discounts: NodeValues | None = None
     n_searched: int | None = None

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from labeltrees import _core
 from labeltrees._matrices import check_sample_weight
 from labeltrees._settings import check_names, refusing, settings_from, settings_of
 from labeltrees._validation import check_integer, check_number, refuse
@@ -18,14 +17,13 @@ from labeltrees.data.dataset import Dataset
 from labeltrees.data.label_sets import SETS, has_label, known_labels
 from labeltrees.errors import InputError, Parameter, Phrase
 from labeltrees.models.common.early_stop import LENGTHS, EarlyStop, check_lengths, learn_early_stop
-from labeltrees.models.common.error_costs import ids_and_values, values_by_label
 from labeltrees.models.common.explanation import ExplainMixin
 from labeltrees.models.common.label_changes import LabelChangesMixin
 from labeltrees.models.common.label_names import LabelNames
+from labeltrees.models.common.label_rules import LabelRulesMixin
 from labeltrees.models.common.protocol import Searches
 from labeltrees.models.common.scores import Calibration, fit_calibration, scores_above, top_scores
-from labeltrees.search.queries import LabelBoosts
-from labeltrees.search.queries import label_limits as prepare_limits
+from labeltrees.search.broader import with_broader
 from labeltrees.search.request import AS_FITTED, SearchRequest
 from labeltrees.tree.label_tree import LabelTree
 
@@ -43,7 +41,7 @@ LEARNED_LABELS = 10  # per point; probabilities are learned from their scores
 _MOST_DENSE = 2**28  # scores of a dense matrix: 1 GiB
 
 
-class PredictionMixin(ExplainMixin, LabelChangesMixin):
+class PredictionMixin(ExplainMixin, LabelChangesMixin, LabelRulesMixin):
     """Prediction for an estimator that has a searcher.
 
     An estimator sets `searcher_`, `trees_`, `calibration_`, `early_stop_` and `_label_names` when it is fitted. A
@@ -92,9 +90,6 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin):
             message = "{} needs a model whose encoder reads items; this {} reads texts"
             raise InputError(message, Parameter("exclude_seen"), self.KIND)
         return self.searcher_.predictor(request, names=self._native_names(), with_names=names)
-
-    def _native_names(self) -> _core.Names | None:
-        return None if self._label_names is None else self._label_names.native
 
     def _check_probabilities(self) -> None:
         """Raise `NotCalibratedError` if the model has no probabilities."""
@@ -164,7 +159,8 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin):
         k : int
             A k above both 1,000 and the number of labels is taken as the number of labels.
         candidates : labels, a set of `label_set`, one list of labels per point, or sparse matrix (n, L), optional
-            The labels allowed, by name or by id; only their ancestors are searched.
+            The labels allowed, by name or by id; only their ancestors are searched. A string such as ``"@Places"`` is a
+            scheme, type or collection of the SKOS vocabulary that the model was fitted with.
         exclude : like candidates, optional
             Labels not to return.
         label_weight : array (L,), mapping from labels to numbers, or weights of `label_weights`, optional
@@ -190,6 +186,11 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin):
             diversity : float in [0, 1]
                 How much the similarity of labels in the tree counts against their scores (maximal marginal relevance).
                 The list is then in the order of choice.
+            broader : bool
+                Where no label reaches `threshold`, return a broader one: the narrowest label of the vocabulary below
+                which the probabilities of the labels found add up to the threshold, with this sum as its score. The
+                labels found are the 10 best, or k if that is more. For a calibrated model that was fitted with a SKOS
+                vocabulary.
             agreement : float
                 Instead of `beam`: stop early, so that at least this share of the lists is the same as with exact
                 search. This holds for points from the distribution that `calibrate` learned from, without rules. 1 is
@@ -215,12 +216,15 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin):
         n_jobs = options.pop("n_jobs", None)
         points = self.check_queries(X, n_jobs)
         names = self._label_names
+        candidates, exclude = self.vocabulary_set(candidates), self.vocabulary_set(exclude)
         if names is not None:
             candidates, exclude = names.ids("candidates", candidates), names.ids("exclude", exclude)
         label_weight, limits = self._label_boosts(label_weight), self._group_limits(limits)
         request = self.complete_request(settings_from(SearchRequest, {**locals(), **options}))
         n_jobs = self.n_jobs if n_jobs is None else n_jobs
         result = self.searcher_.topk(points, request, n_jobs=n_jobs, stats=return_stats)
+        if request.broader:
+            result, _ = with_broader(self.searcher_, points, request, result, self.label_relations_, n_jobs)
         labels = result.labels if names is None else names.take(result.labels)
         return (labels, result.scores, result.stats) if return_stats else (labels, result.scores)
 
@@ -275,67 +279,6 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin):
         label_weight, limits = self._label_boosts(label_weight), self._group_limits(limits)
         request = settings_from(SearchRequest, locals())
         return self._make_predictor(self.complete_request(request), names, exclude_seen)
-
-    def label_set(self, labels: Any) -> _core.LabelSet:
-        """Return labels prepared for many searches, as `candidates` or `exclude` of this model and its predictors.
-
-        Parameters
-        ----------
-        labels : names or ids
-            A list, tuple, set or array. Names that the model does not know are left out and counted in `n_unknown` of
-            the set; `len` of the set is the number of different labels.
-        """
-        check_is_fitted(self, "searcher_")
-        found: _core.LabelSet = self.searcher_.label_set(labels, self._native_names())
-        return found
-
-    def label_weights(self, weights: Any) -> _core.LabelWeights:
-        """Return weights of labels prepared for many searches, as `label_weight` of this model and its predictors.
-
-        Parameters
-        ----------
-        weights : array (L,), or mapping from labels (names, or ids if they have no names) to numbers
-            Numbers of at least 0. A label that a mapping lacks has the weight 1.
-        """
-        check_is_fitted(self, "searcher_")
-        found: _core.LabelWeights = self.searcher_.label_weights(self._label_weight_array(weights))
-        return found
-
-    def label_limits(self, groups: Any, m: Any) -> _core.LabelLimits:
-        """Return limits of groups prepared for many searches, as `limits` of this model and its predictors.
-
-        Parameters
-        ----------
-        groups : one group per label, or mapping from labels (names, or ids if they have no names) to groups
-            Texts or numbers; -1 or None for a label without a group.
-        m : int, or mapping from groups to ints
-            The most labels of each group in a list. Groups that a mapping lacks have no limit.
-        """
-        check_is_fitted(self, "searcher_")
-        prepared: _core.LabelLimits = self._group_limits((groups, m))
-        return prepared
-
-    def _group_limits(self, limits: Any) -> Any:
-        """Return limits with label ids, prepared; None unchanged."""
-        if limits is None or isinstance(limits, _core.LabelLimits):
-            return limits
-        if self._label_names is not None and isinstance(limits, Sequence) and isinstance(limits[0], Mapping):
-            ids = self._label_names.ids("the labels of limits", list(limits[0]))
-            limits = (dict(zip(np.asarray(ids).tolist(), limits[0].values(), strict=True)), *limits[1:])
-        return prepare_limits(limits, self.searcher_.n_labels)
-
-    def _label_boosts(self, weights: Any) -> Any:
-        """Return the weights of a mapping as those of some labels, and other weights unchanged."""
-        if not isinstance(weights, Mapping):
-            return weights
-        ids, values = ids_and_values("label_weight", weights, self.searcher_.n_labels, self._label_names, low=0)
-        return LabelBoosts(ids, values)
-
-    def _label_weight_array(self, weights: Any) -> Any:
-        """Return the weights of a mapping as an array (L,), and other weights unchanged."""
-        if not isinstance(weights, Mapping):
-            return weights
-        return values_by_label("label_weight", weights, self.searcher_.n_labels, self._label_names, low=0)
 
     def complete_request(self, request: SearchRequest) -> SearchRequest:
         """Return the request as `searcher_` takes it: with calibration, fitted defaults, and discounts."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from labeltrees.data.dataset import Dataset
 from labeltrees.data.encoders import Encoder
+from labeltrees.data.label_relations import LabelRelations
 from labeltrees.search.request import NodeValues, SearchRequest
 from labeltrees.search.result import SearchTrace
 from labeltrees.tree.label_tree import LabelTree
@@ -106,6 +107,13 @@ class Model(Protocol):
     @property
     def predictor(self) -> Callable[..., Callable[..., Any]]:
         """``predictor(k, exclude_seen=False)`` returns a predictor for single queries."""
+
+    @property
+    def label_relations_(self) -> LabelRelations | None:
+        """Which labels are broader, and which belong to a scheme, type or collection of the vocabulary; or None."""
+
+    def vocabulary_set(self, labels: Any) -> Any:
+        """Return the ids of a set of the vocabulary, such as "@Places"; other labels unchanged."""
 
     def label_set(self, labels: Any) -> Any:
         """Return labels prepared for many searches."""

@@ -39,7 +39,8 @@ def with_label_texts(labels: LabelSets, given: Any, *, adds_labels: bool) -> tup
         return labels, texts
     if not adds_labels:
         _logger.warning("label_texts: left out %d labels without training points, such as %r", len(new), new[0])
-        return labels, LabelTexts.of_lists(texts.lists()[:n_labels])
+        kept = np.arange(len(texts)) < n_labels
+        return labels, texts.keep_labels(kept, kept)
     Y = labels.Y
     wider = sp.csr_array((Y.data, Y.indices, Y.indptr), shape=(Y.shape[0], n_labels + len(new)))
     return labels._replace(Y=wider, names=np.array([*(names or ()), *new], dtype=object)), texts

@@ -19,7 +19,6 @@ from sklearn.utils.validation import check_is_fitted
 from labeltrees._matrices import CheckedX, CheckedY, Int64s, is_sparse
 from labeltrees._settings import check_settings
 from labeltrees._validation import refuse
-from labeltrees.data.label_texts import LabelTexts
 from labeltrees.errors import InputError
 from labeltrees.labels.embedding import pifa
 from labeltrees.labels.frequency import cover_frequencies, label_frequencies
@@ -422,8 +421,7 @@ class _Update:
             model.feature_names_in_ = data.feature_names
         model._label_names = data.names
         if model.label_texts_ is not None:
-            n_more = data.n_labels - len(model.label_texts_)
-            model.label_texts_ = LabelTexts.of_lists([*model.label_texts_.lists(), *([] for _ in range(n_more))])
+            model.label_texts_ = model.label_texts_.grown(data.n_labels)
         model.label_counts_ = self.counts
         model.n_points_ = data.points.X.shape[0] + (0 if self.with_replay else int(model.n_points_ or 0))
         model.searcher_.set_prior(model.label_counts_, model.n_points_)

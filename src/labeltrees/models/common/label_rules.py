@@ -1,0 +1,107 @@
+"""Labels, weights and limits that a fitted model prepares for its searches; sets of labels of its vocabulary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from labeltrees import _core
+from labeltrees.data.label_relations import LabelRelations
+from labeltrees.errors import InputError
+from labeltrees.models.common.error_costs import ids_and_values, values_by_label
+from labeltrees.models.common.label_names import LabelNames
+from labeltrees.search.queries import LabelBoosts
+from labeltrees.search.queries import label_limits as prepare_limits
+
+SET_MARK = "@"  # before the name of a set of labels
+
+
+class LabelRulesMixin:
+    """Rules by label for an estimator that has a searcher and, if its labels have names, `_label_names`."""
+
+    searcher_: Any
+    _label_names: LabelNames | None
+
+    def _native_names(self) -> _core.Names | None:
+        return None if self._label_names is None else self._label_names.native
+
+    @property
+    def label_relations_(self) -> LabelRelations | None:
+        """Which labels are broader, and which belong to a scheme, type or collection of the vocabulary; or None."""
+        texts = getattr(self, "label_texts_", None)
+        return None if texts is None else texts.relations
+
+    def label_set(self, labels: Any) -> _core.LabelSet:
+        """Return labels prepared for many searches, as `candidates` or `exclude` of this model and its predictors.
+
+        Parameters
+        ----------
+        labels : names or ids
+            A list, tuple, set or array. Names that the model does not know are left out and counted in `n_unknown` of
+            the set; `len` of the set is the number of different labels. A string such as ``"@Places"`` is a scheme,
+            type or collection of the SKOS vocabulary that the model was fitted with.
+        """
+        check_is_fitted(self, "searcher_")
+        names = None if isinstance(labels, str) else self._native_names()
+        found: _core.LabelSet = self.searcher_.label_set(self.vocabulary_set(labels), names)
+        return found
+
+    def vocabulary_set(self, labels: Any) -> Any:
+        """Return the ids of a set of the vocabulary, such as "@Places"; other labels unchanged."""
+        if not isinstance(labels, str) or not labels.startswith(SET_MARK):
+            return labels
+        if self.label_relations_ is None:
+            message = f"{labels}: the model was fitted without a SKOS vocabulary, which would name sets of labels"
+            raise InputError(message)
+        return self.label_relations_.labels_of(labels.removeprefix(SET_MARK))
+
+    def label_weights(self, weights: Any) -> _core.LabelWeights:
+        """Return weights of labels prepared for many searches, as `label_weight` of this model and its predictors.
+
+        Parameters
+        ----------
+        weights : array (L,), or mapping from labels (names, or ids if they have no names) to numbers
+            Numbers of at least 0. A label that a mapping lacks has the weight 1.
+        """
+        check_is_fitted(self, "searcher_")
+        found: _core.LabelWeights = self.searcher_.label_weights(self._label_weight_array(weights))
+        return found
+
+    def label_limits(self, groups: Any, m: Any) -> _core.LabelLimits:
+        """Return limits of groups prepared for many searches, as `limits` of this model and its predictors.
+
+        Parameters
+        ----------
+        groups : one group per label, or mapping from labels (names, or ids if they have no names) to groups
+            Texts or numbers; -1 or None for a label without a group.
+        m : int, or mapping from groups to ints
+            The most labels of each group in a list. Groups that a mapping lacks have no limit.
+        """
+        check_is_fitted(self, "searcher_")
+        prepared: _core.LabelLimits = self._group_limits((groups, m))
+        return prepared
+
+    def _group_limits(self, limits: Any) -> Any:
+        """Return limits with label ids, prepared; None unchanged."""
+        if limits is None or isinstance(limits, _core.LabelLimits):
+            return limits
+        if self._label_names is not None and isinstance(limits, Sequence) and isinstance(limits[0], Mapping):
+            ids = self._label_names.ids("the labels of limits", list(limits[0]))
+            limits = (dict(zip(np.asarray(ids).tolist(), limits[0].values(), strict=True)), *limits[1:])
+        return prepare_limits(limits, self.searcher_.n_labels)
+
+    def _label_boosts(self, weights: Any) -> Any:
+        """Return the weights of a mapping as those of some labels, and other weights unchanged."""
+        if not isinstance(weights, Mapping):
+            return weights
+        ids, values = ids_and_values("label_weight", weights, self.searcher_.n_labels, self._label_names, low=0)
+        return LabelBoosts(ids, values)
+
+    def _label_weight_array(self, weights: Any) -> Any:
+        """Return the weights of a mapping as an array (L,), and other weights unchanged."""
+        if not isinstance(weights, Mapping):
+            return weights
+        return values_by_label("label_weight", weights, self.searcher_.n_labels, self._label_names, low=0)
