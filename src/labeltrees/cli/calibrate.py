@@ -13,7 +13,15 @@ from scipy import sparse
 from labeltrees._matrices import Float32s
 from labeltrees.cli.command import Command
 from labeltrees.cli.data_options import data_options
-from labeltrees.cli.options import data_argument, jobs_option, json_option, model_argument, refuse_option
+from labeltrees.cli.options import (
+    data_argument,
+    is_given,
+    jobs_option,
+    json_option,
+    model_argument,
+    option_of,
+    refuse_option,
+)
 from labeltrees.cli.output import Column, Table, check_plot, console, make_table, number, plural, print_json, step
 from labeltrees.cli.saved_models import check_output, load_model, read_unseen
 from labeltrees.data import Dataset
@@ -21,7 +29,7 @@ from labeltrees.data.label_sets import has_label
 from labeltrees.data.read_data import DataOptions
 from labeltrees.errors import InputError
 from labeltrees.metrics.groups import Reliability, reliability
-from labeltrees.metrics.thresholds import suggest_thresholds
+from labeltrees.metrics.thresholds import suggest_limits, suggest_thresholds
 from labeltrees.models.common.early_stop import LENGTHS, EarlyStop
 from labeltrees.models.common.prediction import LEARNED_LABELS
 from labeltrees.models.common.protocol import Model
@@ -35,6 +43,7 @@ _EPILOG = """\b
 Examples:
   labeltrees calibrate debian.model debian
   labeltrees calibrate debian.model debian --threshold best-f1
+  labeltrees calibrate debian.model debian --suggest
   labeltrees predict debian.model debian --threshold 0.5
   labeltrees predict debian.model debian --agreement 0.99
   labeltrees calibrate products.model held-out.txt --k 5 --plot reliability.png -o calibrated.model
@@ -109,6 +118,11 @@ threshold_option = click.option(
     help="Learn probabilities from the labels of DATA.",
 )
 @threshold_option
+@click.option(
+    "--suggest",
+    is_flag=True,
+    help="Change nothing: show the number of labels (-k) and the threshold that give the best F1 on DATA.",
+)
 @click.option("--plot", type=click.Path(dir_okay=False), help="Draw their reliability to this file (.png, .svg, .pdf).")
 @click.option(
     "-o", "--output", metavar="MODEL", type=click.Path(), help="Folder to save the model in. [default: MODEL itself]"
@@ -123,6 +137,7 @@ def calibrate(
     k: list[int],
     probabilities: bool,
     threshold: ThresholdChoice | None,
+    suggest: bool,
     plot: str | None,
     output: str | None,
     n_jobs: int,
@@ -135,7 +150,8 @@ def calibrate(
     predict_proba in Python, return probabilities. The first table shows how reliable they are: each half of the points
     is checked with what the other half teaches. What is saved is learned from all points. The second table suggests
     thresholds: labels with a smaller probability are left out. --threshold stores one with the model, which labeltrees
-    predict and serve then use by default.
+    predict and serve then use by default. --suggest only measures: for lists of 1 to 15 labels, the threshold of the
+    best F1 with the scores that the model has now, and which combination is best.
 
     Early stopping: when a search may stop. Then --agreement 0.99 of the other commands, or agreement=0.99 in Python,
     returns at least that share of the lists unchanged from exact search. A third of the points is used to learn, the
@@ -144,6 +160,9 @@ def calibrate(
 
     DATA must be points that the model was not trained on, as for labeltrees evaluate.
     """
+    if suggest:
+        _suggest(model_folder, data, reading, n_jobs, as_json, show_progress)
+        return
     target = model_folder if output is None else output
     check_output(target)
     check_plot(plot)
@@ -199,13 +218,72 @@ def calibrate(
         out.print("\nThis model has a trend, so all its searches are exact: --agreement changes nothing.")
 
 
+_LONGEST_LIST = 15  # labels per point that --suggest tries
+
+
+def _suggest(folder: str, data: str, reading: DataOptions, n_jobs: int, as_json: bool, show_progress: bool) -> None:
+    """Print the best F1 by the number of labels and the threshold; the model stays as it is."""
+    for name in ("threshold", "plot", "output", "k", "probabilities"):
+        if is_given(name):
+            refuse_option(option_of(name), "--suggest", "it changes nothing")
+    model = load_model(folder)
+    with step("Reading data", show_progress):
+        dataset = read_unseen(data, reading, model, n_jobs)
+    if dataset.Y.nnz == 0:
+        message = f"{data}: has no labels to compare with"
+        raise InputError(message)
+    request = model.complete_request(SearchRequest(min(_LONGEST_LIST, len(model.classes_))))
+    queries = model.check_queries(model.queries(dataset), n_jobs)
+    result = model.searcher_.topk(queries, request, n_jobs=n_jobs)
+    found = suggest_limits(_wide_enough(dataset, model), result.labels, result.scores)
+    best = max(found, key=lambda own: own.f1)
+    what = "probability" if request.calibration is not None else "score"
+    if as_json:
+        print_json(
+            {
+                "model": folder,
+                "data": data,
+                "scores": what,
+                "best": best._asdict(),
+                "limits": [own._asdict() for own in found],
+            }
+        )
+        return
+    out = console()
+    out.print(f"{folder}: the best F1 on {plural(dataset.n_points, 'point')} of {data}, over all points together\n")
+    titles = ("labels (-k)", f"threshold ({what})", "precision (%)", "recall (%)", "F1 (%)", "labels per point")
+    rows = [
+        (
+            f"{own.limit}{' *' if own is best else ''}",
+            f"{own.threshold:g}",
+            *(number(100 * value, 1) for value in (own.precision, own.recall, own.f1)),
+            number(own.labels_per_point, 2),
+        )
+        for own in found
+    ]
+    out.print(make_table(titles, rows, left=()))
+    out.print(
+        f"\n* the best. To use it: labeltrees predict {folder} DATA -k {best.limit} --threshold {best.threshold:g}"
+    )
+
+
+def _wide_enough(dataset: Dataset, model: Model) -> Any:
+    """Return the labels of points with a column for every label of the model.
+
+    The first columns are its labels already; those that only its vocabulary has come last, and may be missing.
+    """
+    n_more = len(model.classes_) - dataset.n_labels
+    return (
+        dataset.Y
+        if n_more <= 0
+        else sparse.hstack([dataset.Y, sparse.csr_array((dataset.n_points, n_more))], format="csr")
+    )
+
+
 def check_probabilities(model: Model, dataset: Dataset, n_jobs: int) -> dict[str, Any]:
     """Return how reliable raw scores and calibrated probabilities of returned labels are, and suggested thresholds."""
     request = SearchRequest(min(LEARNED_LABELS, len(model.classes_)), raw_scores=True)
-    n_more = max(len(model.classes_) - dataset.n_labels, 0)  # labels that only the vocabulary has come last
-    truth = (
-        sparse.hstack([dataset.Y, sparse.csr_array((dataset.n_points, n_more))], format="csr") if n_more else dataset.Y
-    )
+    truth = _wide_enough(dataset, model)
     found = returned_labels(model, dataset, model.complete_request(request), n_jobs, truth)
     probabilities = cross_checked(found, dataset.n_points)
     lists = np.full((dataset.n_points, request.k), -1, dtype=np.int64)

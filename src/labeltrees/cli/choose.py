@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from labeltrees.cli.baselines import print_baselines_of
 from labeltrees.cli.cluster_options import TrainingPlace, only_cluster_options
 from labeltrees.cli.command import Command
-from labeltrees.cli.data_options import vocabulary_options
+from labeltrees.cli.data_options import read_labels_within, vocabulary_options, within_option
 from labeltrees.cli.options import data_argument, json_option, output_option
 from labeltrees.cli.output import Column, Table, check_parent_folder, console, number, print_json
 from labeltrees.cli.saved_models import check_output
@@ -25,9 +25,9 @@ from labeltrees.cli.tuning_options import (
     tuning_options,
 )
 from labeltrees.data import Dataset
+from labeltrees.data.label_relations import Vocabulary
 from labeltrees.data.label_texts import read_label_texts
 from labeltrees.data.read_data import DataOptions, name_of_data
-from labeltrees.data.vocabulary import read_vocabulary
 from labeltrees.errors import InputError
 from labeltrees.metrics.table import metric_title
 from labeltrees.tasks import FolderResults, LocalRunner
@@ -98,6 +98,7 @@ def _runner(client: Any, folder: str | None) -> Any:
 )
 @click.option("--time-budget", type=float, metavar="SECONDS", help="Most time for the search and the final training.")
 @vocabulary_options(help="Texts of the labels: two columns, or SKOS. The model keeps them.")
+@within_option
 @fanouts_option("256,512; with a limit 16,256")
 @tuning_options
 @only_cluster_options
@@ -112,6 +113,7 @@ def choose(
     report_file: str | None,
     vocabulary: str | None,
     language: str | None,
+    within: tuple[str, ...],
     as_json: bool,
     place: TrainingPlace,
     reading: DataOptions,
@@ -134,8 +136,9 @@ def choose(
     others["tune"] = _values_to_try(others)
     folder = others.pop("folder")
     train = read_part(data, reading, show_progress)
-    if vocabulary is not None:
-        train = _with_label_texts(train, data, vocabulary, language)
+    texts = read_labels_within(vocabulary, language, within)
+    if texts is not None:
+        train = _with_label_texts(train, data, f"{vocabulary}", texts, only=bool(within))
     with place.client() as client, saying_how_to_continue(folder):
         choice = run_choose(train, estimator=estimator, client=_runner(client, folder), **others)
     choice.model.save(output)
@@ -161,13 +164,19 @@ def choose(
     _print(choice, output, result_file, report_file)
 
 
-def _with_label_texts(train: Dataset, data: str, vocabulary: str, language: str | None) -> Dataset:
-    """Return the data with the texts of its labels; labels that only the vocabulary has get an empty column."""
+def _with_label_texts(train: Dataset, data: str, vocabulary: str, given: Vocabulary, *, only: bool) -> Dataset:
+    """Return the data with the texts of its labels; labels that only the vocabulary has get an empty column.
+
+    With `only`, labels that the vocabulary lacks are left out.
+    """
     if train.label_names is None:
         message = f"{vocabulary}: names labels, but the labels of {data} have no names; give --label-names"
         raise InputError(message)
+    if only:
+        train = train.keep_labels(given)
+    assert train.label_names is not None
     names = train.label_names.tolist()
-    texts, new = read_label_texts(read_vocabulary(vocabulary, language), names, train.n_labels)
+    texts, new = read_label_texts(given, names, train.n_labels)
     Y = sp.csr_array((train.Y.data, train.Y.indices, train.Y.indptr), shape=(train.n_points, len(names) + len(new)))
     kept = ("feature_names", "sample_weight", "texts", "vectorizer", "encoder", "times", "groups")
     others = {name: getattr(train, name) for name in kept if getattr(train, name) is not None}

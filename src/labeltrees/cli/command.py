@@ -204,9 +204,10 @@ def fit_example(line: str, width: int) -> list[str]:
 
 OWN_GROUP = ""  # options that belong to one command come first
 _GROUPS = {
-    "Labels and scores": "candidates exclude exclude_seen limit_per label_weight diversity proba threshold propensity",
+    "Labels and scores": "candidates exclude exclude_seen limit_per label_weight diversity proba threshold "
+    "broader propensity",
     "Data": "text labels weight label_separator format test_share split_seed label_names "
-    "feature_names index_base times vocabulary language",
+    "feature_names index_base times vocabulary language within",
     "Features of texts": "features",
     "Tree": "tree tradeoff tradeoffs fanout fanouts covers paths",
     "Training": "preset like loss C n_trees evidence trend calibrate_share",

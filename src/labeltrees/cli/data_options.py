@@ -12,10 +12,12 @@ from labeltrees._settings import settings_of
 from labeltrees.cli.command import rare_option
 from labeltrees.cli.options import Decorator, add_options, option_of, refuse_option, setting_options
 from labeltrees.data import TfidfVectorizer
+from labeltrees.data.label_relations import Vocabulary
 from labeltrees.data.read_data import DataOptions
 from labeltrees.data.text_formats import AUTO, FORMATS, TextFields
 from labeltrees.data.tfidf import PRESETS, preset_vectorizer
 from labeltrees.data.vocabulary import read_vocabulary
+from labeltrees.errors import InputError
 from labeltrees.models.common.protocol import Model
 
 _FIELD_OPTIONS = [
@@ -135,6 +137,23 @@ def vectorizer_options(command: Any) -> Any:
 
 
 TitleOf = Callable[[int], str | None]  # what people call a label, by its id
+
+
+within_option = rare_option(
+    "--within",
+    metavar="NAME",
+    multiple=True,
+    help="Only labels of this scheme, type or collection of the SKOS vocabulary; other labels of DATA are left out. "
+    "Repeat it for several.",
+)
+
+
+def read_labels_within(vocabulary: str | None, language: str | None, within: tuple[str, ...]) -> Vocabulary | None:
+    """Return the vocabulary with the labels of --within; None if none is given."""
+    if vocabulary is None and within:
+        message = "--within names a part of a vocabulary: add --vocabulary FILE"
+        raise InputError(message)
+    return None if vocabulary is None else read_vocabulary(vocabulary, language, within=within or None)
 
 
 def vocabulary_options(*flags: str, help: str) -> Decorator:

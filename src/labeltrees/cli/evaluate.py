@@ -84,6 +84,13 @@ Examples:
 @several_data_argument
 @data_options()
 @data_files
+@click.option(
+    "-k",
+    type=click.IntRange(min=1),
+    default=max(_KS),
+    show_default=True,
+    help="Number of labels per point: values at 1, 3, 5 and K, up to K.",
+)
 @score_options("Also measure the sets of all labels whose probability (score, if not calibrated) is at least T.")
 @search_options
 @click.option(
@@ -97,7 +104,7 @@ Examples:
 @click.option(
     "--label-results",
     type=click.Path(dir_okay=False),
-    help="Write the precision, recall and F1 of each label among the first 5 to this file (tab-separated).",
+    help="Write the precision, recall and F1 of each label among the first K to this file (tab-separated).",
 )
 @vocabulary_options(help="Texts of labels for --label-results. [default: those that the model keeps]")
 @rule_options
@@ -108,6 +115,7 @@ def evaluate(
     show_progress: bool,
     model_folder: str,
     data: str,
+    k: int,
     score: ScoreOptions,
     search: SearchOptions,
     propensity: tuple[float, float],
@@ -147,7 +155,7 @@ def evaluate(
     if rules.exclude_seen:
         points = model.check_queries(model.queries(dataset), n_jobs)
         given["exclude"] = seen_labels(model, points, given["exclude"])
-    request = search.make_request(model, max(_KS), **given)
+    request = search.make_request(model, k, **given)
     with watch("Searching", dataset.n_points, show_progress, unit="points") as advance:
         found = search_all(model, dataset, request, n_jobs, advance)
     with step("Measuring", show_progress):
@@ -170,6 +178,11 @@ def evaluate(
         print_json(record)
         return
     _print(record)
+
+
+def lengths_up_to(k: int) -> tuple[int, ...]:
+    """Return the list lengths that are measured: 1, 3 and 5 below k, and k."""
+    return (*(own for own in _KS if own < k), k)
 
 
 def search_all(
@@ -203,19 +216,19 @@ def measure(
     model: Model, dataset: Dataset, request: SearchRequest, propensity: tuple[float, float], result: SearchResult
 ) -> dict[str, Any]:
     """Return the metrics, the search work and the latency of a model on a dataset, for a completed request."""
-    queries, Y = model.queries(dataset), dataset.Y
+    queries, Y, ks = model.queries(dataset), dataset.Y, lengths_up_to(request.k)
     labels, stats = result.labels, cast(SearchStats, result.stats)
     propensities = None
     counts = np.pad(model.label_counts_, (0, dataset.n_labels - len(model.label_counts_)))
     if model.n_points_ is not None and model.n_points_ >= MIN_POINTS:
         propensities = propensities_of_counts(counts, model.n_points_, *propensity)
     given = {"propensities": propensities, "label_counts": counts, "trees": model.trees_}
-    measured = measure_lists(Y, labels, _KS, sample_weight=dataset.sample_weight, given=given)
+    measured = measure_lists(Y, labels, ks, sample_weight=dataset.sample_weight, given=given)
     has_weights = dataset.sample_weight is not None
     record: dict[str, Any] = {
         "n_points": dataset.n_points,
-        **measured.by_name(_KS),
-        "weighted": measured.by_name(_KS, weighted=True) if has_weights else None,
+        **measured.by_name(ks),
+        "weighted": measured.by_name(ks, weighted=True) if has_weights else None,
     }
     alone = replace(request, exclude=None) if sparse.issparse(request.exclude) else request
     times = single_call_microseconds(model.searcher_.predictor(alone), queries, max_points=_MAX_CALLS)
@@ -238,11 +251,12 @@ def _reliability(model: Model, dataset: Dataset, request: SearchRequest, n_jobs:
 def _print(record: dict[str, Any]) -> None:
     out = console()
     out.print(f"{record['model']} on {plural(record['n_points'], 'point')} of {record['data']}\n")
+    ks = lengths_up_to(record["k"])
     rows = [row for metric in METRICS if not metric.needs for row in _metric_row(record, metric)]
     weighted = record["weighted"] or {}
     rows += [row for metric in METRICS for row in _metric_row(weighted, metric, "weighted ")]
     rows += [row for metric in METRICS if metric.needs for row in _metric_row(record, metric)]
-    out.print(make_table(("", *(f"@{k}" for k in _KS)), rows))
+    out.print(make_table(("", *(f"@{k}" for k in ks)), rows))
     out.print("\n± is half of the 95 % confidence interval. " + _WEIGHT_NOTES[record["weighted"] is not None])
     times = record["microseconds"]
     search = "exact" if record["beam"] is None else f"beam {record['beam']}"
@@ -271,10 +285,10 @@ def _metric_row(record: dict[str, Any], metric: Metric, prefix: str = "") -> lis
     if metric.name not in record:
         return []
     title, values = f"{prefix}{metric.title}" + (" (%)" if metric.is_share else ""), record[metric.name]
-    bounds = record["intervals"].get(metric.name)
+    bounds, ks = record["intervals"].get(metric.name), sorted(values)
     if bounds is not None:
-        return [(title, *(with_margin(values[k], *bounds[k]) for k in _KS))]
-    return [(title, *(number((100 if metric.is_share else 1) * values[k]) for k in _KS))]
+        return [(title, *(with_margin(values[k], *bounds[k]) for k in ks))]
+    return [(title, *(number((100 if metric.is_share else 1) * values[k]) for k in ks))]
 
 
 COLUMNS = ("label", "text", "true", "returned", "correct", "precision", "recall", "f1")

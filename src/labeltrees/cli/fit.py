@@ -17,7 +17,13 @@ from labeltrees.cli.cluster_options import TrainingPlace, cluster_options
 from labeltrees.cli.command import Command, rare_option
 from labeltrees.cli.convert import convert_file
 from labeltrees.cli.data_files import data_files, several_data_argument
-from labeltrees.cli.data_options import data_options, vectorizer_options, vocabulary_options
+from labeltrees.cli.data_options import (
+    data_options,
+    read_labels_within,
+    vectorizer_options,
+    vocabulary_options,
+    within_option,
+)
 from labeltrees.cli.options import (
     classifier_option_names,
     classifier_options,
@@ -48,7 +54,6 @@ from labeltrees.data.read_data import (
     open_text_file,
 )
 from labeltrees.data.texts import no_features, text_dataset
-from labeltrees.data.vocabulary import read_vocabulary
 from labeltrees.errors import InputError
 from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.models.load import load
@@ -63,6 +68,7 @@ _ONLY_LINEAR = (
     "features",
     "vocabulary",
     "language",
+    "within",
     "preset",
     "label_names",
     "feature_names",
@@ -110,6 +116,7 @@ Examples:
     "--label-texts",
     help="Texts of labels: names, synonyms. Two columns, label and text (tab, or comma in .csv), or SKOS (.ttl, .rdf).",
 )
+@within_option
 @rare_option(
     "--preset", type=click.Choice(list(_PRESETS)), help="Settings of another method, for options that are not given."
 )
@@ -144,6 +151,7 @@ def fit(
     like: str | None,
     vocabulary: str | None,
     language: str | None,
+    within: tuple[str, ...],
     random_state: int,
     n_jobs: int,
     as_json: bool,
@@ -188,13 +196,26 @@ def fit(
             model.set_params(vectorizer=vectorizer)
             vectorizer.check_parameters()
         check_settings(model)
-        label_texts = None if vocabulary is None else read_vocabulary(vocabulary, language)
+        label_texts = read_labels_within(vocabulary, language, within)
         if place.in_parts or find_parts(data, "train") is not None:
             held_out.refuse_parts()
+            if within:
+                refuse_option("--within", "data in parts", "leave out labels before labeltrees convert")
             _fit_in_parts(model, data, output, place, reading, tree, label_texts, show_progress, like is not None)
         else:
             everything = like is not None
-            _fit_in_memory(model, data, reading, tree, label_texts, vocabulary, held_out, show_progress, everything)
+            _fit_in_memory(
+                model,
+                data,
+                reading,
+                tree,
+                label_texts,
+                vocabulary,
+                held_out,
+                show_progress,
+                everything,
+                within=bool(within),
+            )
     checked = held_out.calibrate(model, n_jobs)
     model.set_params(n_jobs=None, verbose=0)  # how the training was run is not part of the model
     model.save(output)
@@ -302,6 +323,8 @@ def _fit_in_memory(
     held_out: HeldOut,
     show_progress: bool,
     everything: bool,
+    *,
+    within: bool,
 ) -> None:
     with step("Reading data", show_progress):
         dataset = load_everything(data, reading) if everything else load_data(data, options=reading, features=False)
@@ -309,8 +332,9 @@ def _fit_in_memory(
     if label_texts is not None and names is None:
         message = f"{vocabulary}: names labels, but the labels of {data} have no names; give --label-names"
         raise InputError(message)
+    dataset = dataset.with_label_names(names)
     with showing(show_progress):
-        model.fit(held_out.split(dataset.with_label_names(names)), label_texts=label_texts)
+        model.fit(held_out.split(dataset.keep_labels(label_texts) if within else dataset), label_texts=label_texts)
 
 
 def _fit_in_parts(

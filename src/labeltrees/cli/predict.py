@@ -49,7 +49,7 @@ Examples:
   labeltrees predict debian.model debian --threshold 0.5
   labeltrees predict subjects.model - < document.txt
   labeltrees predict subjects.model documents/ -o suggestions/ -k 10
-  labeltrees predict subjects.model book.txt --candidates @Places --threshold 0.5 --set broader=true
+  labeltrees predict subjects.model book.txt --candidates @Places --threshold 0.5 --broader
   labeltrees predict clicks.model --ask "red wine"
   labeltrees predict shop.model --ask '["bread", "milk"]' --exclude-seen --limit-per brands.tsv:2
 """
@@ -80,6 +80,12 @@ Examples:
 @click.option("--with-texts", is_flag=True, help="Also print what people call each label, before its score.")
 @vocabulary_options(help="Texts for --with-texts: two columns, or SKOS. [default: those that the model keeps]")
 @score_options("Leave out labels whose probability (score, if not calibrated) is below T. [default: the model's own]")
+@click.option(
+    "--broader",
+    is_flag=True,
+    help="If no label reaches the threshold: the narrowest broader subject of the SKOS vocabulary whose narrower ones "
+    "reach it together.",
+)
 @search_options
 @rule_options
 @click.option(
@@ -103,6 +109,7 @@ def predict(
     vocabulary: str | None,
     language: str | None,
     score: ScoreOptions,
+    broader: bool,
     search: SearchOptions,
     rules: RuleOptions,
     output: str | None,
@@ -132,7 +139,7 @@ def predict(
     k = min(k, len(model.classes_))
     labels = rules.read(model)
     threshold = score.threshold_of(model) or None
-    request = search.make_request(model, k, threshold=threshold, **labels)
+    request = search.make_request(model, k, threshold=threshold, broader=broader, **labels)
     titles = titles_of(model, vocabulary, language) if with_texts or vocabulary is not None else None
     if with_texts and titles is None:
         message = "--with-texts: the model keeps no texts of its labels; give them with --vocabulary FILE"
@@ -141,7 +148,7 @@ def predict(
     if request.broader:
         check_broader(request, model.label_relations_)
     if rules.exclude_seen and (explain or request.broader):
-        other = "--explain" if explain else "--set broader=true"
+        other = "--explain" if explain else "--broader"
         refuse_option(other, "--exclude-seen", "ask without it, or exclude the items with --exclude FILE")
     if folder is not None:
         if explain or rules.exclude_seen or form == "jsonl":

@@ -41,6 +41,7 @@ _SKIPPED = (
     "label_weight",
     "limits",
     "threshold",
+    "broader",
 )
 _NAMES = tuple(item.name for item in settings_of(SearchRequest) if item.name not in _SKIPPED)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from copy import copy
 from typing import Any, NoReturn, Self
 
@@ -267,6 +268,34 @@ class Dataset:
         renamed = copy(self)
         renamed._store(label_names=None if names is None else check_label_names(names, self.n_labels))
         return renamed
+
+    def keep_labels(self, names: Iterable[str]) -> Self:
+        """Return the same points with some of the labels, by name, in the order of this Dataset.
+
+        Points whose labels are all left out stay, without labels. Names that it does not have are ignored.
+
+        Examples
+        --------
+        >>> import labeltrees as lt
+        >>> data = lt.Dataset([[1.0], [2.0]], [["a", "b"], ["c"]])
+        >>> data.keep_labels(["c", "a", "x"]).label_names.tolist()
+        ['a', 'c']
+        """
+        if self.label_names is None:
+            message = "keep_labels needs label names, and this Dataset has none"
+            raise InputError(message)
+        wanted = set(names)
+        columns = [label for label, name in enumerate(self.label_names.tolist()) if name in wanted]
+        if not columns:
+            message = f"no label of the data, such as {self.label_names[0]!r}, is among those to keep"
+            raise InputError(message)
+        kept = copy(self)
+        mask = np.zeros(self.n_labels, dtype=bool)
+        mask[columns] = True
+        texts = None if self.label_texts is None else self.label_texts.keep_labels(mask, mask)
+        Y = freeze(sparse.csr_array(sparse.csr_array(self.Y)[:, columns]))
+        kept._store(Y=Y, label_names=check_label_names(self.label_names[columns], len(columns)), label_texts=texts)
+        return kept
 
     def __repr__(self) -> str:
         n = max(self.n_points, 1)

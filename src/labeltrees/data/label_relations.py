@@ -112,9 +112,8 @@ def find_set(name: str, titles: Mapping[str, str]) -> str:
     shown = [title or _end(key) for key, title in titles.items()]
     more = ", ..." if len(shown) > _MAX_SHOWN else ""
     near = did_you_mean(name, [*shown, *titles])
-    message = (
-        f"the vocabulary has no scheme, type or collection {name!r}{near}; it has {', '.join(shown[:_MAX_SHOWN])}{more}"
-    )
+    message = f"the vocabulary has no scheme, type or collection {name!r}; it has {', '.join(shown[:_MAX_SHOWN])}{more}"
+    message += near
     raise InputError(message)
 
 

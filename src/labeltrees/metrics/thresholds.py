@@ -26,6 +26,8 @@ class Threshold(NamedTuple):
     labels_per_point : float
     without_labels : float
         The share of points of which no label reaches the threshold.
+    limit : int
+        The most labels of each point: the length of the lists.
     """
 
     name: str
@@ -35,6 +37,7 @@ class Threshold(NamedTuple):
     f1: float
     labels_per_point: float
     without_labels: float
+    limit: int
 
 
 def suggest_thresholds(Y_true: Any, labels: Any, scores: Any, *, precision: float = 0.9) -> list[Threshold]:
@@ -94,6 +97,28 @@ def suggest_thresholds(Y_true: Any, labels: Any, scores: Any, *, precision: floa
                 float(f1[at]),
                 float(n_returned[at] / len(lists)),
                 float((best < threshold).mean()),
+                lists.shape[1],
             )
         )
     return suggestions
+
+
+def suggest_limits(Y_true: Any, labels: Any, scores: Any) -> list[Threshold]:
+    """Return the threshold of the best F1 for lists of each length up to k: the best of all is the best combination.
+
+    Parameters
+    ----------
+    Y_true, labels, scores
+        As for `suggest_thresholds`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Y, labels = np.array([[1, 0], [0, 1], [1, 0]]), np.array([[0, 1], [0, 1], [0, 1]])
+    >>> found = suggest_limits(Y, labels, np.array([[0.9, 0.1], [0.4, 0.3], [0.8, 0.2]]))
+    >>> [(own.limit, own.threshold, round(own.f1, 3)) for own in found]
+    [(1, 0.8, 0.8), (2, 0.3, 0.857)]
+    """
+    longest = np.shape(labels)[1]
+    lists = [suggest_thresholds(Y_true, labels[:, :k], scores[:, :k]) for k in range(1, longest + 1)]
+    return [found[0] for found in lists if found]
