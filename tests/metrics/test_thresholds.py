@@ -6,6 +6,7 @@ from sklearn.metrics import precision_recall_fscore_support
 
 import labeltrees as lt
 from labeltrees.metrics import suggest_thresholds
+from labeltrees.metrics.thresholds import suggest_limits
 
 
 def quality(Y, labels, scores, threshold):
@@ -39,7 +40,7 @@ def test_suggestions_are_those_of_a_search_through_all_thresholds(n, n_labels, s
     if precise:
         assert suggested["precision of 60 %"].threshold == pytest.approx(min(precise), abs=1e-4)
     for own in suggested.values():
-        np.testing.assert_allclose(own[2:], quality(Y, labels, scores, own.threshold))
+        np.testing.assert_allclose(own[2:7], quality(Y, labels, scores, own.threshold))
 
 
 def test_wrong_arguments_are_refused():
@@ -47,3 +48,17 @@ def test_wrong_arguments_are_refused():
         suggest_thresholds([[1]], [[0]], [[0.5]], precision=0)
     with pytest.raises(lt.errors.InputError, match="scores must be of the shape of labels"):
         suggest_thresholds([[1]], [[0]], [[0.5, 0.2]])
+
+
+@given(st.integers(1, 20), st.integers(0, 2**32 - 1))
+def test_the_best_limit_and_threshold_are_those_of_a_search_through_all(n, seed):
+    rng = np.random.default_rng(seed)
+    Y = (rng.random((n, 5)) < 0.4).astype(int)
+    Y[0, 0] = 1
+    labels = np.array([rng.permutation(5)[:4] for _ in range(n)])
+    scores = np.sort(rng.integers(0, 11, (n, 4)) / 10, axis=1)[:, ::-1]
+    found = suggest_limits(Y, labels, scores)
+    assert [own.limit for own in found] == [1, 2, 3, 4]
+    for own in found:
+        tried = [quality(Y, labels[:, : own.limit], scores[:, : own.limit], t) for t in np.unique(scores)]
+        assert own.f1 == pytest.approx(max(values[2] for values in tried))

@@ -13,8 +13,9 @@ import labeltrees as lt
 from labeltrees.errors import FileFormatError, InputError
 from labeltrees.serving import ServingSettings, make_app
 from labeltrees.serving import registry as registry_module
-from labeltrees.serving.registry import Registry, Watcher, read_shown_texts
+from labeltrees.serving.registry import Registry, Watcher
 from labeltrees.serving.schemas import Options
+from labeltrees.serving.shown_labels import read_shown_texts
 from tests.serving.conftest import WORDS, make_texts
 
 
@@ -252,12 +253,14 @@ def test_two_columns_in_the_usual_forms(tmp_path):
     tsv.write_text('<http://a.example/1>\tCats, big and small\n\nhttp://a.example/2\tA "dog"\tmore\n')
     csv = tmp_path / "texts.csv"
     csv.write_text('uri,label_en\nhttp://a.example/1,"Cats, big and small"\nhttp://a.example/2,"A ""dog"""\n')
-    assert read_shown_texts(tsv) == read_shown_texts(str(csv)) == read_shown_texts(expected) == expected
-    assert read_shown_texts(None) == {}
+    assert (
+        read_shown_texts(tsv).texts == read_shown_texts(str(csv)).texts == read_shown_texts(expected).texts == expected
+    )
+    assert read_shown_texts(None).texts == {}
 
 
 def test_a_mapping_to_lists_gives_their_first_texts():
-    assert read_shown_texts({"a": ["cats", "felines"], "b": [], "c": "dogs"}) == {"a": "cats", "c": "dogs"}
+    assert read_shown_texts({"a": ["cats", "felines"], "b": [], "c": "dogs"}).texts == {"a": "cats", "c": "dogs"}
 
 
 @pytest.mark.parametrize(("content", "fault"), [(b"one column\n", "two columns"), (b"a\t\xff\n", "not UTF-8")])
@@ -271,4 +274,4 @@ def test_other_files_are_refused(tmp_path, content, fault):
 def test_the_language_of_a_vocabulary_can_be_chosen(tmp_path):
     file = tmp_path / "texts.csv"
     file.write_text("uri,label_en,label_fi\nhttp://a.example/1,cats,kissat\n")
-    assert read_shown_texts(file, "fi") == {"http://a.example/1": "kissat"}
+    assert read_shown_texts(file, "fi").texts == {"http://a.example/1": "kissat"}

@@ -21,6 +21,7 @@ from typing import Any
 
 import click
 
+from labeltrees.cli.saved_models import load_model
 from labeltrees.data.files import MissingDataError
 from labeltrees.data.read_data import BUNDLED, DataOptions, find_parts
 from labeltrees.data.text_formats import (
@@ -194,14 +195,15 @@ def shown(data: str) -> str:
 def data_files(command: Any, *, documents: bool = False) -> Any:
     """Decorate a command whose DATA may be several: it gets one path as `data`, and how to read it as `reading`.
 
-    `documents` is as in `one_file`.
+    `documents` is as in `one_file`, for models that take texts.
     """
 
     @functools.wraps(command)
     def with_one_file(*arguments: Any, data: tuple[str, ...], reading: DataOptions, **given: Any) -> Any:
         if not data:
             return command(*arguments, data=None, reading=reading, **given)
-        with one_file(data, reading, documents=documents) as (path, how):
+        plain = documents and load_model(given["model_folder"]).takes_texts
+        with one_file(data, reading, documents=plain) as (path, how):
             return command(*arguments, data=path, reading=how, **given)
 
     return with_one_file

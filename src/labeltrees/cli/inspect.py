@@ -36,6 +36,7 @@ Examples:
   labeltrees inspect debian.model --searches debian --query 17
   labeltrees inspect products.model --searches test.txt.xz --beam none --format jsonl -o searches.jsonl
 """
+_MAX_SETS = 50  # that are printed
 # Options that say how --searches works.
 _OF_SEARCHES = ("k", "n_queries", "query", "form", "output", "beam", "agreement", "evidence", "n_jobs")
 
@@ -147,8 +148,19 @@ def _describe(model: Model, folder: str) -> dict[str, Any]:
         "takes_texts": model.takes_texts,
         "takes": None if model.encoder_ is None else model.encoder_.TAKES,
         "evidence": model.stats_.get("evidence"),
+        "vocabulary": _vocabulary(model),
         "files": disk_bytes(folder),
     }
+
+
+def _vocabulary(model: Model) -> dict[str, Any] | None:
+    """Return what the model keeps of a SKOS vocabulary besides texts: broader labels, and the sizes of its sets."""
+    relations = model.label_relations_
+    if relations is None:
+        return None
+    n_below = sum(bool(relations.broader(label)) for label in range(len(relations)))
+    language: str | None = getattr(model, "label_texts_").language  # noqa: B009
+    return {"language": language, "broader": n_below, "sets": relations.set_sizes()}
 
 
 def _print(model: Model, record: dict[str, Any]) -> None:
@@ -170,6 +182,11 @@ def _print(model: Model, record: dict[str, Any]) -> None:
     out.print(make_table(None, [(name, str(value)) for name, value in record["parameters"].items()], left=(0, 1)))
     if record["evidence"] is not None:
         out.print(f"\nevidence: {evidence_words(record['evidence'])}")
+    if record["vocabulary"] is not None:
+        out.print(f"\nvocabulary: {plural(record['vocabulary']['broader'], 'label')} with a broader one; sets (@NAME):")
+        titles = model.label_relations_.titles if model.label_relations_ is not None else {}
+        rows = [(printable(titles[uri]), printable(uri), f"{n:,}") for uri, n in record["vocabulary"]["sets"].items()]
+        out.print(make_table(("name", "URI", "labels"), rows[:_MAX_SETS], left=(0, 1)))
     if "C" in record:
         out.print(f"\nC by depth: {c_text(record['C'])}")
     out.print(f"\nsize on disk: {size(record['disk_bytes'])}, {plural(record['n_weights'] or 0, 'weight')}")
@@ -195,7 +212,20 @@ class LabelInspector:
             "label": label,
             "name": TreeViewer(self._trees[0]).name(label),
             "n_points": int(self.model.label_counts_[label]),
+            **self._of_vocabulary(label),
             "trees": trees,
+        }
+
+    def _of_vocabulary(self, label: int) -> dict[str, Any]:
+        """Return the text of a label and those of the labels above it, if the model was fitted with them."""
+        texts = getattr(self.model, "label_texts_", None)
+        if texts is None:
+            return {}
+        names, relations = self.model.label_names_, self.model.label_relations_
+        above = [] if relations is None else relations.above(label)
+        return {
+            "text": texts.title(label),
+            "broader": [texts.title(other) or str(other if names is None else names[other]) for other in above],
         }
 
     def _path(self, tree: LabelTree, store: ChunkStore | None, label: int, n_features: int) -> dict[str, Any]:
@@ -241,6 +271,9 @@ def label_text(record: dict[str, Any]) -> Text:
     text = Text()
     text.append(printable(record["name"]), "bold")
     text.append(f"  label {record['label']}, {plural(record['n_points'], 'training point')}\n")
+    if record.get("text"):
+        chain = " < ".join(map(printable, (record["text"], *record["broader"])))
+        text.append(f"{chain}{'  (broader subjects)' if record['broader'] else ''}\n")
     several = len(record["trees"]) > 1
     for number, tree in enumerate(record["trees"]):
         text.append(f"\ntree {number}, depth {tree['depth']}\n" if several else f"depth {tree['depth']}\n")

@@ -81,8 +81,9 @@ def serve(
 def start_server(models: dict[str, str], settings: ServingSettings, *, host: str, port: int, **how: Any) -> None:
     """Check the models, say where the server is, and serve until the process is stopped."""
     from labeltrees.serving.limits import read_keys
-    from labeltrees.serving.registry import Registry, read_shown_texts
+    from labeltrees.serving.registry import Registry
     from labeltrees.serving.server import run_server
+    from labeltrees.serving.shown_labels import read_shown_texts
 
     read_shown_texts(how.get("label_texts"), how.get("language"))
     if how.get("api_keys"):

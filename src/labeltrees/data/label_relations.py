@@ -55,6 +55,10 @@ class Vocabulary(dict[str, list[str]]):
         The labels of each scheme, type and collection, by its URI.
     set_titles : dict
         What people call them.
+    language : str or None
+        The language of the texts, if it is known.
+    titles : dict
+        The preferred text of each label in each language of the file: dicts from labels to texts, by language.
 
     Examples
     --------
@@ -69,16 +73,19 @@ class Vocabulary(dict[str, list[str]]):
         broader: Mapping[str, Sequence[str]] | None = None,
         sets: Mapping[str, Sequence[str]] | None = None,
         set_titles: Mapping[str, str] | None = None,
+        language: str | None = None,
+        titles: Mapping[str, dict[str, str]] | None = None,
     ) -> None:
         super().__init__(texts)
+        self.language, self.titles = language, dict(titles or {})
         known: Callable[[str], bool] = self.__contains__
         given = broader or {}
         near = {label: nearest_above(label, lambda one: given.get(one, ()), known) for label in self if label in given}
         self.broader = {label: found for label, found in near.items() if found}
         inside = {name: sorted(set(filter(known, labels))) for name, labels in (sets or {}).items()}
         self.sets = {name: inside[name] for name in sorted(inside) if inside[name]}
-        titles = set_titles or {}
-        self.set_titles = {name: titles.get(name, "") for name in self.sets}
+        called = set_titles or {}
+        self.set_titles = {name: called.get(name, "") for name in self.sets}
 
     def labels_of(self, name: str) -> list[str]:
         """Return the labels of a scheme, a type or a collection, by its URI, its name, or the end of its URI."""
@@ -88,7 +95,7 @@ class Vocabulary(dict[str, list[str]]):
         """Return the vocabulary with the labels of one or several schemes, types or collections alone."""
         wanted = {label for name in ([names] if isinstance(names, str) else names) for label in self.labels_of(name)}
         kept = {label: texts for label, texts in self.items() if label in wanted}
-        return Vocabulary(kept, self.broader, self.sets, self.set_titles)
+        return Vocabulary(kept, self.broader, self.sets, self.set_titles, self.language, self.titles)
 
 
 def find_set(name: str, titles: Mapping[str, str]) -> str:

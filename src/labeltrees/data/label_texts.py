@@ -13,6 +13,7 @@ from labeltrees._validation import refuse
 from labeltrees.data.label_relations import LabelRelations, Vocabulary
 from labeltrees.errors import FileFormatError, InputError
 
+_LONGEST_LANGUAGE = 35  # characters of a tag
 _ALLOWED = "a str or a list of str per label, or a dict from labels to them"
 
 
@@ -20,6 +21,7 @@ class LabelTexts:
     """The texts of labels 0 to L - 1, any number for each. Texts from a file are decoded when they are needed.
 
     `relations` says which labels are broader, and which belong to a scheme or a collection; None if that is unknown.
+    `language` is the language of the texts, such as "en", if it is known.
 
     Examples
     --------
@@ -32,6 +34,7 @@ class LabelTexts:
     def __init__(self, text: Any, ends: Any, label_ptr: Any, source: str = "label texts") -> None:
         self._text, self._ends, self._label_ptr, self._source = text, ends, label_ptr, source
         self.relations: LabelRelations | None = None
+        self.language: str | None = None
 
     @classmethod
     def of_lists(cls, lists: Sequence[Sequence[str]]) -> LabelTexts:
@@ -82,12 +85,14 @@ class LabelTexts:
         labels = np.flatnonzero(listed).tolist()
         texts = LabelTexts.of_lists([self.of(label) if kept[label] else [] for label in labels])
         texts.relations = None if self.relations is None else self.relations.keep_labels(kept, listed)
+        texts.language = self.language
         return texts
 
     def grown(self, n_labels: int) -> LabelTexts:
         """Return the texts of `n_labels` labels, of which the last ones have none."""
         texts = LabelTexts.of_lists([*self.lists(), *([] for _ in range(n_labels - len(self)))])
         texts.relations = None if self.relations is None else self.relations.grown(n_labels)
+        texts.language = self.language
         return texts
 
     # Files.
@@ -95,6 +100,8 @@ class LabelTexts:
     def arrays(self, prefix: str) -> dict[str, NDArray[Any]]:
         """Return the arrays to save, by name."""
         own = {f"{prefix}text": self._text, f"{prefix}ends": self._ends, f"{prefix}label_ptr": self._label_ptr}
+        if self.language is not None:
+            own[f"{prefix}language"] = np.frombuffer(self.language.encode(), np.uint8)
         return own if self.relations is None else own | self.relations.arrays(prefix)
 
     @classmethod
@@ -110,6 +117,9 @@ class LabelTexts:
         if len(texts) != n_labels or len(texts._ends) < 1:
             texts._fail(f"texts of {len(texts)} labels for a model of {n_labels}")
         texts.relations = LabelRelations.from_arrays(arrays, prefix, n_labels, source)
+        language = arrays.get(f"{prefix}language")
+        if language is not None:
+            texts.language = language.astype(np.uint8).tobytes()[:_LONGEST_LANGUAGE].decode("ascii", "replace")
         return texts
 
     def verify(self) -> None:
@@ -143,7 +153,7 @@ def read_label_texts(given: Any, names: Sequence[str] | None, n_labels: int) -> 
     """
     if isinstance(given, LabelTexts):
         texts, new = read_label_texts(given.lists(), names, n_labels)
-        texts.relations = given.relations
+        texts.relations, texts.language = given.relations, given.language
         return texts, new
     if not isinstance(given, Mapping):
         if isinstance(given, str | bytes) or not isinstance(given, Iterable):
@@ -161,7 +171,7 @@ def read_label_texts(given: Any, names: Sequence[str] | None, n_labels: int) -> 
         lists[places[key]] = _texts_of(key, of_label)
     found = LabelTexts.of_lists(lists)
     if isinstance(given, Vocabulary) and names is not None:
-        found.relations = LabelRelations.of(given, [*names, *new])
+        found.relations, found.language = LabelRelations.of(given, [*names, *new]), given.language
     return found, new
 
 

@@ -398,6 +398,12 @@ def _part_files(folder: Path, part: str) -> list[Path]:
 def _part_file(folder: Path, part: str) -> Path:
     found = _part_files(folder, part)
     if not found:
+        if any(folder.glob("*.txt")):
+            message = (
+                f"{folder}: has documents without labels: a folder of documents needs those of NAME.txt in NAME.tsv or "
+                "NAME.key; predict takes it as it is, or with --data-format annif"
+            )
+            raise FileFormatError(message)
         endings = ", ".join(_FOLDER_ENDINGS[1:])
         message = f"{folder}: no file {part}*.txt (or {endings}; plain, .gz, .xz or .zst) in this folder"
         raise FileFormatError(message)

@@ -100,11 +100,15 @@ def _read_table(path: FilePath, language: str | None) -> Vocabulary:
             refuse_file(path, f"not a file of two columns ({error})")
     else:
         rows = [line.split("\t") for line in lines]  # quotation marks have no meaning in a file with tabs
-    first, second = 0, 1
+    first, second, languages, header = 0, 1, [], []
     if rows and rows[0] and rows[0][0].strip().lower() == "uri":
-        first, second = _columns(path, [name.strip().lower() for name in rows[0]], language)
+        header = [name.strip().lower() for name in rows[0]]
+        languages = [name.removeprefix(_LANGUAGE_COLUMN) for name in header if name.startswith(_LANGUAGE_COLUMN)]
+        language = _choose_language(path, languages, language) if languages else None
+        second = header.index(f"{_LANGUAGE_COLUMN}{language}") if languages else 1
         rows[0] = []
     found: dict[str, list[str]] = {}
+    titles: dict[str, dict[str, str]] = {one: {} for one in languages}
     for number, row in enumerate(rows, 1):
         if not any(cell.strip() for cell in row):
             continue
@@ -114,15 +118,11 @@ def _read_table(path: FilePath, language: str | None) -> Vocabulary:
             raise FileFormatError(message)
         if row[second].strip():
             found.setdefault(nfc(name), []).append(row[second].strip())
-    return Vocabulary(found)
-
-
-def _columns(path: FilePath, header: list[str], language: str | None) -> tuple[int, int]:
-    """Return the columns of the label and of its text."""
-    languages = [name.removeprefix(_LANGUAGE_COLUMN) for name in header if name.startswith(_LANGUAGE_COLUMN)]
-    if not languages:
-        return 0, 1
-    return 0, header.index(_LANGUAGE_COLUMN + _choose_language(path, languages, language))
+        for one, own in titles.items():
+            place = header.index(_LANGUAGE_COLUMN + one)
+            if place < len(row) and row[place].strip():
+                own.setdefault(nfc(name), row[place].strip())
+    return Vocabulary(found, language=language if languages else None, titles=titles)
 
 
 def _choose_language(path: FilePath, languages: list[str], language: str | None) -> str:
@@ -177,7 +177,13 @@ def _read_skos(path: FilePath, format: str, language: str | None) -> Vocabulary:
         name: sorted(preferred.get(name, []), key=lambda text: (text[0].partition("-")[0] != wanted, text))
         for name in sets
     }
-    return Vocabulary(found, relations.broader, sets, {name: texts[0][1] for name, texts in titles.items() if texts})
+    by_language: dict[str, dict[str, str]] = {tag: {} for tag in known}
+    for concept in found:
+        for tag, text in sorted(preferred.get(concept, [])):
+            if tag:
+                by_language[tag.partition("-")[0]].setdefault(concept, text)
+    named = {name: texts[0][1] for name, texts in titles.items() if texts}
+    return Vocabulary(found, relations.broader, sets, named, wanted, by_language)
 
 
 class _Relations:

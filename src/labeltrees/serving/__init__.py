@@ -53,7 +53,8 @@ def make_app(
     import_extra("prometheus_client", "serve", "serving")
     from labeltrees.serving.app import make_starlette
     from labeltrees.serving.limits import read_keys
-    from labeltrees.serving.registry import Registry, read_shown_texts
+    from labeltrees.serving.registry import Registry
+    from labeltrees.serving.shown_labels import read_shown_texts
 
     settings = ServingSettings() if settings is None else settings
     registry = Registry(models, read_shown_texts(label_texts), in_memory=settings.in_memory)

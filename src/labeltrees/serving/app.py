@@ -95,6 +95,7 @@ def make_routes(service: Service) -> list[BaseRoute]:
         get("/v2/health/ready", open_inference.server_ready, "health", middleware=[]),
         # Annif
         post("/v1/projects/{name}/suggest", annif.suggest, "suggest"),
+        post("/v1/projects/{name}/suggest-batch", annif.suggest_batch, "suggest"),
         get("/v1/projects/{name}", annif.describe_project, "models"),
         get("/v1/projects", annif.list_projects, "models"),
         # Operation

@@ -18,11 +18,11 @@ import numpy as np
 from labeltrees import _core
 from labeltrees._files import read_json
 from labeltrees._validation import refuse
-from labeltrees.data.vocabulary import read_vocabulary
 from labeltrees.errors import FileFormatError, InputError
 from labeltrees.models.load import open_loaded
-from labeltrees.serving.schemas import RequestError, as_unicode
+from labeltrees.serving.schemas import RequestError
 from labeltrees.serving.served_model import ServedModel
+from labeltrees.serving.shown_labels import NO_TEXTS, ShownTexts
 from labeltrees.storage import load_arrays
 
 _logger = logging.getLogger("labeltrees")
@@ -42,7 +42,7 @@ class Place:
 
     name: str
     folder: Path | None
-    label_texts: dict[str, str]
+    label_texts: ShownTexts
     measured: dict[str, float] = field(default_factory=dict)
     current: ServedModel | None = None
     fault: str | None = None  # why the files that are there now could not be loaded
@@ -99,7 +99,7 @@ class Registry:
     ----------
     models : model, folder, list of folders, or mapping from names to models and folders
         The folder of a sweep stands for all its models.
-    label_texts : dict from label names to texts
+    label_texts : ShownTexts
     in_memory : bool
         Copy models into memory instead of mapping them.
     load : bool
@@ -107,13 +107,13 @@ class Registry:
     """
 
     def __init__(
-        self, models: Any, label_texts: dict[str, str] | None = None, *, in_memory: bool = False, load: bool = True
+        self, models: Any, label_texts: ShownTexts | None = None, *, in_memory: bool = False, load: bool = True
     ) -> None:
         self._in_memory = in_memory
         self._lock = threading.Lock()
         self.places: dict[str, Place] = {}
         for name, model in _named(models):
-            for place in _places(name, model, label_texts or {}):
+            for place in _places(name, model, label_texts or NO_TEXTS):
                 if place.name in self.places:
                     refuse("models", "models with different names (write NAME=FOLDER)", f"{place.name!r} twice")
                 self.places[place.name] = place
@@ -216,7 +216,7 @@ def _named(models: Any) -> Iterator[tuple[str | None, Any]]:
         yield None, models
 
 
-def _places(name: str | None, model: Any, label_texts: dict[str, str]) -> Iterator[Place]:
+def _places(name: str | None, model: Any, label_texts: ShownTexts) -> Iterator[Place]:
     if not isinstance(model, str | os.PathLike):
         own_name = _check_name("model" if name is None else name)
         yield Place(own_name, None, label_texts, current=ServedModel(own_name, "1", model, label_texts, {}))
@@ -275,21 +275,3 @@ def _version(manifest: str) -> str:
     Every worker, and every server with the same model, has the same version.
     """
     return f"{_core.xxh64(np.frombuffer(manifest.encode(), np.uint8)):016x}"[:12]
-
-
-def read_shown_texts(source: Any, language: str | None = None) -> dict[str, str]:
-    """Return the text of each label name.
-
-    Parameters
-    ----------
-    source : mapping, path or None
-        A mapping from names to texts, or to lists of texts, of which the first is used; or a file, as for
-        `read_vocabulary`.
-    language : str, optional
-        The language of the texts, if the file has several.
-    """
-    if source is None:
-        return {}
-    texts = source if isinstance(source, Mapping) else read_vocabulary(source, language)
-    first = {str(name): text if isinstance(text, str) else str(text[0]) for name, text in texts.items() if text}
-    return {name: as_unicode(text) for name, text in first.items()}

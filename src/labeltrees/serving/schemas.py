@@ -27,7 +27,7 @@ _JSON = (b"content-type", b"application/json")
 _LARGE_BODY = 2**20  # from this size on, values are counted before they are decoded
 _MAX_VALUES = 1_000_000  # the decoder holds the interpreter lock: some 50 ms for a million
 _MAX_GROWTH, _STRING_BYTES, _CONTAINER_BYTES = 9, 64, 72  # of Python's short objects, with their place in a list
-_STORED = ' Or the name of a stored set, such as "@in_stock".'
+_STORED = ' Or the name of a stored set, such as "@in_stock", or of a scheme or collection of the vocabulary.'
 _HELP: dict[str, str] = {item.name: item.metadata["help"] for item in fields(SearchRequest) if "help" in item.metadata}
 
 
@@ -142,6 +142,9 @@ class Options(Struct, forbid_unknown_fields=True):
     ] = None
     limits: Annotated[LimitRule | str | None, Meta(description=_HELP["limits"] + _STORED)] = None
     diversity: Annotated[Share | None, Meta(description=_HELP["diversity"])] = None
+    broader: Annotated[bool, Meta(description=_HELP["broader"] + " For a calibrated model with a SKOS vocabulary.")] = (
+        False
+    )
     exclude_seen: Annotated[bool, Meta(description="Leave out the items of the given history.")] = False
     probabilities: Annotated[
         bool, Meta(description="Insist on probabilities, and return them too: an error if the model is not calibrated.")
@@ -275,6 +278,8 @@ class Prediction(Struct, omit_defaults=True):
     scores: list[float]  # with six digits; probabilities if the model is calibrated, unless raw scores are asked for
     probabilities: list[float] | None = None
     label_texts: list[str | None] | None = None
+    broader: list[list[str]] | None = None  # for each label what those above it are called, the nearest first
+    unsure: bool = False  # whether the label is a broader one, because none reaches the threshold
     unknown_labels: dict[str, list[str]] | None = None  # of the rules, with those of similar names
     unknown: list[str] | None = None  # items of the question that the model does not know
     no_features: bool = False  # whether no word or item is known: the labels are then the most frequent ones
@@ -318,6 +323,8 @@ class ModelFacts(Struct):
     has_items: bool  # whether exclude_seen is possible
     picks: list[str]  # columns whose items can be looked up; "items" for a model that reads items
     measured: dict[str, float]  # what a sweep measured
+    sets: dict[str, int]  # schemes, types and collections of the vocabulary, and their numbers of labels
+    has_broader: bool  # whether the vocabulary says which labels are broader
     loaded: str
 
 

@@ -15,9 +15,12 @@ from scipy import sparse
 
 from labeltrees._names import nfc, similar_names
 from labeltrees.data.encoders import ItemEncoder, TextEncoder, UnionEncoder
+from labeltrees.data.label_relations import find_set
 from labeltrees.errors import InputError
 from labeltrees.models.common.protocol import Model
+from labeltrees.search.broader import check_broader, with_broader
 from labeltrees.search.request import AS_FITTED, SearchRequest
+from labeltrees.search.result import SearchResult
 from labeltrees.serving.details import ItemSearch, PathFinder, explained
 from labeltrees.serving.schemas import (
     ExplainedLabel,
@@ -28,8 +31,8 @@ from labeltrees.serving.schemas import (
     Prediction,
     RequestError,
     Row,
-    as_unicode,
 )
+from labeltrees.serving.shown_labels import ShownLabels, ShownTexts
 
 _MAX_PREDICTORS = 256
 _MAX_EXPLAINED = 20  # labels of one request
@@ -50,21 +53,21 @@ class ServedModel:
     ----------
     name, version : str
     model : Model
-    label_texts : dict from label names to texts
+    label_texts : ShownTexts
     measured : dict from names to numbers
         What a sweep measured for this model.
     """
 
     def __init__(
-        self, name: str, version: str, model: Model, label_texts: dict[str, str], measured: dict[str, float]
+        self, name: str, version: str, model: Model, label_texts: ShownTexts, measured: dict[str, float]
     ) -> None:
         self.name, self.version, self.model = name, version, model
         self.loaded = datetime.now(UTC)
         self.has_names = model.label_names_ is not None
         self.reads, self.columns = _reads(model)
-        self._texts = label_texts
-        self._stored_texts = None if label_texts else getattr(model, "label_texts_", None)
-        self._has_texts = bool(label_texts) or self._stored_texts is not None
+        self.labels = ShownLabels(model, label_texts, self._number)
+        self._vocabulary_sets: dict[str, Any] = {}  # that requests have used
+        self._has_broader = self.labels.relations is not None and self.labels.relations.has_broader
         self._measured = measured
         self._predictors: dict[Any, Any] = {}
         self.prepared: dict[Any, Any] = {}  # stored sets that requests have used (sets.py)
@@ -108,13 +111,37 @@ class ServedModel:
             known, unknown = self._with_known_labels(options)
             if unknown is None:
                 raise
-            found, microseconds = search(kind, questions, known, deadline)
+            options = known
+            found, microseconds = search(kind, questions, options, deadline)
+        if options.broader:
+            self._add_broader(kind, questions, options, found)
         if unknown:
             for prediction in found:
                 prediction.unknown_labels = unknown
         if options.path:
             self._add_paths(kind, questions, options, found)
         return found, microseconds
+
+    def _add_broader(self, kind: str, questions: Sequence[Any], options: Options, found: list[Prediction]) -> None:
+        """Give a broader label to questions of which no label reaches the threshold."""
+        request = self._request(options)
+        check_broader(request, self.labels.relations)
+        for question, prediction in zip(questions, found, strict=True):
+            if prediction.labels or prediction.no_features:
+                continue
+            points, searcher = self._points(kind, [question]), self.model.searcher_
+            nothing = SearchResult(np.full((1, 1), -1, np.int64), np.zeros((1, 1), np.float32))
+            result, unsure = with_broader(searcher, points, request, nothing, self.labels.relations, 1)
+            if unsure[0]:
+                label: Any = int(result.labels[0, 0])
+                label = self._names[label] if self.has_names else label
+                own = self._prediction([label], [float(f"{result.scores[0, 0]:.6g}")], options)
+                prediction.labels, prediction.scores, prediction.probabilities = (
+                    own.labels,
+                    own.scores,
+                    own.probabilities,
+                )
+                prediction.label_texts, prediction.broader, prediction.unsure = own.label_texts, own.broader, True
 
     def _with_known_labels(self, options: Options) -> tuple[Options, dict[str, list[str]] | None]:
         """Return the options without labels of unknown names, and these with similar names.
@@ -213,6 +240,25 @@ class ServedModel:
         known = [label for label in labels if self.knows(label)]
         return self.model.label_set(known if self.has_names else [int(label) for label in known])
 
+    def vocabulary_set(self, name: str) -> Any:
+        """Return a scheme, type or collection of the vocabulary, prepared; None if there is none of this name."""
+        relations = self.labels.relations
+        if relations is None:
+            return None
+        try:
+            uri = find_set(name, relations.titles)
+        except InputError:
+            return None
+        if uri not in self._vocabulary_sets:
+            self._vocabulary_sets[uri] = self.model.label_set(relations.labels_of(uri).tolist())
+        return self._vocabulary_sets[uri]
+
+    @property
+    def set_names(self) -> list[str]:
+        """The names of the schemes, types and collections of the vocabulary."""
+        relations = self.labels.relations
+        return [] if relations is None else [title or uri for uri, title in relations.titles.items()]
+
     def label_weights_of(self, weights: dict[str, float]) -> Any:
         """Return the stored weights of labels that the model knows, prepared."""
         return self.model.label_weights(self._by_label({n: w for n, w in weights.items() if self.knows(n)}))
@@ -248,7 +294,7 @@ class ServedModel:
             message = f"explain takes at most {_MAX_EXPLAINED} labels per request, got {len(labels):,}"
             raise RequestError(400, message)
         point = self._points(kind, [question]) if kind == "row" else question
-        return [explained(one, self.label_text(one.label)) for one in self.model.explain(point, labels)]
+        return [explained(one, self.labels.text(one.label)) for one in self.model.explain(point, labels)]
 
     def _has_no_features(self, kind: str, question: Any) -> bool:
         request = self._request(Options(k=1))
@@ -275,10 +321,9 @@ class ServedModel:
             calibration = self._calibration if options.raw_scores else None
             own = scores if calibration is None else calibration(np.array(scores)).tolist()
             probabilities = [round(value, 6) for value in own]
-        texts = None
-        if self._has_texts:
-            texts = [self.label_text(label) for label in labels]
-        return Prediction(labels, scores, probabilities, texts)
+        texts = [self.labels.text(label) for label in labels] if self.labels.has_texts else None
+        broader = [self.labels.broader(label) for label in labels] if self._has_broader else None
+        return Prediction(labels, scores, probabilities, texts, broader)
 
     def _search_with_budget(
         self, kind: str, questions: Sequence[Any], options: Options, deadline: float
@@ -306,7 +351,7 @@ class ServedModel:
     def _request(self, options: Options) -> SearchRequest:
         o = options
         if o.exclude_seen:
-            message = "exclude_seen cannot be combined with max_chunks, max_microseconds or path"
+            message = "exclude_seen cannot be combined with max_chunks, max_microseconds, broader or path"
             raise RequestError(400, message)
         rules = self._rules(o, 2)
         if isinstance(rules.get("label_weight"), dict):
@@ -320,6 +365,7 @@ class ServedModel:
                 max_chunks=o.max_chunks,
                 max_microseconds=o.max_microseconds,
                 raw_scores=o.raw_scores,
+                broader=o.broader,
                 **rules,
             )
         )
@@ -369,13 +415,6 @@ class ServedModel:
     def _paths(self) -> PathFinder:
         return PathFinder(self.model)
 
-    def label_text(self, label: str | int) -> str | None:
-        """Return the text to show for a label: the one given to the server, or the first one stored with the model."""
-        if self._stored_texts is None:
-            return self._texts.get(str(label))
-        text: str | None = self._stored_texts.title(self._number(label))
-        return None if text is None else as_unicode(text)
-
     def _number(self, label: str | int) -> int:
         return self._position[label] if isinstance(label, str) else label
 
@@ -418,6 +457,8 @@ class ServedModel:
             has_items=_has_items(encoder) and self.has_names,
             picks=list(_item_names(encoder)),
             measured=self._measured,
+            sets={} if self.labels.relations is None else self.labels.relations.set_sizes(),
+            has_broader=self._has_broader,
             loaded=self.loaded.isoformat(timespec="seconds"),
         )
 

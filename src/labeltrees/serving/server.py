@@ -48,12 +48,13 @@ class ServerConfiguration:
     def write(self, file: Path) -> None:
         """Check everything, and write what workers need to a file: they never read a file that somebody is editing."""
         from labeltrees.serving.limits import read_keys
-        from labeltrees.serving.registry import Registry, read_shown_texts
+        from labeltrees.serving.registry import Registry
+        from labeltrees.serving.shown_labels import read_shown_texts
 
         texts = read_shown_texts(self.label_texts, self.language)
         keys = read_keys(self.api_keys or ())
         Registry(self.models)
-        known = {"texts": texts, "hashes": keys.hashes, **asdict(self)}
+        known = {"texts": texts.to_json(), "hashes": keys.hashes, **asdict(self)}
         new = file.with_suffix(".new")
         new.write_text(json.dumps(known), "utf-8")
         new.replace(file)
@@ -178,6 +179,7 @@ def make_worker_app() -> Starlette:
     from labeltrees.serving.app import make_starlette
     from labeltrees.serving.limits import Keys
     from labeltrees.serving.registry import Registry
+    from labeltrees.serving.shown_labels import ShownTexts
 
     known = json.loads(Path(os.environ[CONFIGURATION]).read_text("utf-8"))
     settings = ServingSettings(**known["settings"])
@@ -185,7 +187,8 @@ def make_worker_app() -> Starlette:
     if not logger.handlers:
         logger.addHandler(logging.StreamHandler(sys.stderr))
         logger.setLevel(logging.INFO)
-    registry = Registry(known["models"], known["texts"], in_memory=settings.in_memory, load=False)
+    texts = ShownTexts.from_json(known["texts"])
+    registry = Registry(known["models"], texts, in_memory=settings.in_memory, load=False)
     # A worker that replaces another one should not refuse requests. Models that take long are loaded by the watcher.
     first = threading.Thread(target=registry.refresh, daemon=True)
     first.start()

@@ -151,6 +151,14 @@ class StoredSets:
             message = f'{field} must be a list of labels or the name of a stored set, such as "@in_stock"'
             raise RequestError(400, message)
         name = given[1:]
+        if kind == "labels" and not self._has(name):
+            of_vocabulary = served.vocabulary_set(name)
+            if of_vocabulary is not None:
+                return of_vocabulary
+            if self._folder is None and served.set_names:
+                names = ", ".join(served.set_names[:20])
+                message = f"the vocabulary of {served.name} has no set @{name[:80]}; it has {names}"
+                raise RequestError(404, message)
         identity, found = self._read(name)
         if found.kind != kind:
             message = f"{field} needs a set of {kind}; @{name} has {found.kind}"
@@ -177,6 +185,9 @@ class StoredSets:
             message = f"the stored set @{name} is damaged; store it again"
             raise RequestError(400, message) from None
         return known
+
+    def _has(self, name: str) -> bool:
+        return self._folder is not None and _NAME.fullmatch(name) is not None and self._file(name).exists()
 
     def _missing(self, name: str) -> RequestError:
         names = ", ".join(self.names()) or "none"

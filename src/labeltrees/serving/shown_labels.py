@@ -1,0 +1,111 @@
+"""What an answer shows of a label: its text, in one of several languages, and the labels above it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from labeltrees.data.label_relations import LabelRelations, Vocabulary
+from labeltrees.data.vocabulary import read_vocabulary
+from labeltrees.models.common.protocol import Model
+from labeltrees.serving.schemas import RequestError, as_unicode
+
+
+@dataclass(frozen=True)
+class ShownTexts:
+    """Texts for labels that were given to the server: by label, and by language and label if there are several."""
+
+    texts: Mapping[str, str] = field(default_factory=dict)
+    language: str | None = None
+    languages: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    vocabulary: Vocabulary | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values, for the workers of a server."""
+        plain: dict[str, Any] = {"texts": self.texts, "language": self.language, "languages": self.languages}
+        if self.vocabulary is not None:
+            own = self.vocabulary
+            plain["vocabulary"] = [dict(own), own.broader, own.sets, own.set_titles]
+        return plain
+
+    @classmethod
+    def from_json(cls, plain: dict[str, Any]) -> ShownTexts:
+        """Return what `to_json` has written."""
+        own = plain.get("vocabulary")
+        vocabulary = None if own is None else Vocabulary(*own)
+        return cls(plain["texts"], plain["language"], plain["languages"], vocabulary)
+
+
+NO_TEXTS = ShownTexts()
+
+
+def read_shown_texts(source: Any, language: str | None = None) -> ShownTexts:
+    """Return the text of each label name.
+
+    Parameters
+    ----------
+    source : mapping, path or None
+        A mapping from names to texts, or to lists of texts, of which the first is used; or a file, as for
+        `read_vocabulary`.
+    language : str, optional
+        The language of the texts, if the file has several.
+    """
+    if source is None:
+        return NO_TEXTS
+    given = source if isinstance(source, Mapping) else read_vocabulary(source, language)
+    first = {str(name): text if isinstance(text, str) else str(text[0]) for name, text in given.items() if text}
+    texts = {name: as_unicode(text) for name, text in first.items()}
+    if not isinstance(given, Vocabulary):
+        return ShownTexts(texts)
+    return ShownTexts(texts, given.language, given.titles, given)
+
+
+class ShownLabels:
+    """What answers of one model show of its labels.
+
+    Parameters
+    ----------
+    model : Model
+    given : ShownTexts
+        Those of the server; without them, those that the model was fitted with.
+    number_of : function from a label to its id
+    """
+
+    def __init__(self, model: Model, given: ShownTexts, number_of: Callable[[str | int], int]) -> None:
+        stored = None if given.texts else getattr(model, "label_texts_", None)
+        self._given, self._stored, self._names, self._number_of = given, stored, model.label_names_, number_of
+        self.has_texts = bool(given.texts) or stored is not None
+        self.language: str | None = given.language if stored is None else stored.language
+        own = model.label_relations_
+        if own is None and given.vocabulary is not None and self._names is not None:
+            own = LabelRelations.of(given.vocabulary, self._names.tolist())
+        self.relations = own
+
+    def text(self, label: str | int, language: str | None = None) -> str | None:
+        """Return the text to show for a label: the one given to the server, or the first one stored with the model."""
+        if language is not None and language != self.language:
+            text = self._given.languages[language].get(str(label))
+            return None if text is None else as_unicode(text)
+        if self._stored is None:
+            return self._given.texts.get(str(label))
+        text = self._stored.title(self._number_of(label))
+        return None if text is None else as_unicode(text)
+
+    def check_language(self, language: str | None) -> str | None:
+        """Return a language that texts can be shown in, None if it is that of the texts anyway; refuse others."""
+        known = {*self._given.languages} | ({self.language} if self.language else set())
+        if not language or not known or language == self.language:
+            return None
+        if language not in self._given.languages:
+            message = f"the labels have texts in {', '.join(sorted(known))}, not in {language[:20]!r}"
+            raise RequestError(400, message)
+        return language
+
+    def broader(self, label: str | int) -> list[str]:
+        """Return what people call the labels above a label, the nearest first."""
+        if self.relations is None:
+            return []
+        above = self.relations.above(self._number_of(label))
+        names = above if self._names is None else self._names[above].tolist()
+        return [self.text(name) or str(name) for name in names]
