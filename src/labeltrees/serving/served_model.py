@@ -15,7 +15,6 @@ from scipy import sparse
 
 from labeltrees._names import nfc, similar_names
 from labeltrees.data.encoders import ItemEncoder, TextEncoder, UnionEncoder
-from labeltrees.data.label_relations import find_set
 from labeltrees.errors import InputError
 from labeltrees.models.common.protocol import Model
 from labeltrees.search.broader import check_broader, with_broader
@@ -66,7 +65,6 @@ class ServedModel:
         self.has_names = model.label_names_ is not None
         self.reads, self.columns = _reads(model)
         self.labels = ShownLabels(model, label_texts, self._number)
-        self._vocabulary_sets: dict[str, Any] = {}  # that requests have used
         self._has_broader = self.labels.relations is not None and self.labels.relations.has_broader
         self._measured = measured
         self._predictors: dict[Any, Any] = {}
@@ -184,7 +182,7 @@ class ServedModel:
             if n > 1 and time.monotonic() > deadline:
                 _refuse_late(len(results), n)
         microseconds = (time.perf_counter() - start) * 1e6
-        if options.probabilities or self._has_texts:
+        if options.probabilities or self.labels.has_texts:
             found = [self._prediction(labels, scores, options) for labels, scores in results]
         else:
             found = [Prediction(labels, scores) for labels, scores in results]
@@ -239,25 +237,6 @@ class ServedModel:
         """Return the labels of a stored set that the model knows, prepared."""
         known = [label for label in labels if self.knows(label)]
         return self.model.label_set(known if self.has_names else [int(label) for label in known])
-
-    def vocabulary_set(self, name: str) -> Any:
-        """Return a scheme, type or collection of the vocabulary, prepared; None if there is none of this name."""
-        relations = self.labels.relations
-        if relations is None:
-            return None
-        try:
-            uri = find_set(name, relations.titles)
-        except InputError:
-            return None
-        if uri not in self._vocabulary_sets:
-            self._vocabulary_sets[uri] = self.model.label_set(relations.labels_of(uri).tolist())
-        return self._vocabulary_sets[uri]
-
-    @property
-    def set_names(self) -> list[str]:
-        """The names of the schemes, types and collections of the vocabulary."""
-        relations = self.labels.relations
-        return [] if relations is None else [title or uri for uri, title in relations.titles.items()]
 
     def label_weights_of(self, weights: dict[str, float]) -> Any:
         """Return the stored weights of labels that the model knows, prepared."""

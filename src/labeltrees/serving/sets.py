@@ -152,11 +152,11 @@ class StoredSets:
             raise RequestError(400, message)
         name = given[1:]
         if kind == "labels" and not self._has(name):
-            of_vocabulary = served.vocabulary_set(name)
+            of_vocabulary = served.labels.label_set(name)
             if of_vocabulary is not None:
                 return of_vocabulary
-            if self._folder is None and served.set_names:
-                names = ", ".join(served.set_names[:20])
+            if self._folder is None and served.labels.set_names:
+                names = ", ".join(served.labels.set_names[:20])
                 message = f"the vocabulary of {served.name} has no set @{name[:80]}; it has {names}"
                 raise RequestError(404, message)
         identity, found = self._read(name)

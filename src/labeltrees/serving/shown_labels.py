@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from labeltrees.data.label_relations import LabelRelations, Vocabulary
+from labeltrees.data.label_relations import LabelRelations, Vocabulary, find_set
 from labeltrees.data.vocabulary import read_vocabulary
+from labeltrees.errors import InputError
 from labeltrees.models.common.protocol import Model
 from labeltrees.serving.schemas import RequestError, as_unicode
 
@@ -75,6 +76,8 @@ class ShownLabels:
     def __init__(self, model: Model, given: ShownTexts, number_of: Callable[[str | int], int]) -> None:
         stored = None if given.texts else getattr(model, "label_texts_", None)
         self._given, self._stored, self._names, self._number_of = given, stored, model.label_names_, number_of
+        self._model = model
+        self._sets: dict[str, Any] = {}  # prepared, of the vocabulary, by URI
         self.has_texts = bool(given.texts) or stored is not None
         self.language: str | None = given.language if stored is None else stored.language
         own = model.label_relations_
@@ -109,3 +112,20 @@ class ShownLabels:
         above = self.relations.above(self._number_of(label))
         names = above if self._names is None else self._names[above].tolist()
         return [self.text(name) or str(name) for name in names]
+
+    def label_set(self, name: str) -> Any:
+        """Return a scheme, type or collection of the vocabulary, prepared; None if there is none of this name."""
+        if self.relations is None:
+            return None
+        try:
+            uri = find_set(name, self.relations.titles)
+        except InputError:
+            return None
+        if uri not in self._sets:
+            self._sets[uri] = self._model.label_set(self.relations.labels_of(uri).tolist())
+        return self._sets[uri]
+
+    @property
+    def set_names(self) -> list[str]:
+        """The names of the schemes, types and collections of the vocabulary."""
+        return [] if self.relations is None else [title or uri for uri, title in self.relations.titles.items()]
