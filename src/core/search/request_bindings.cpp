@@ -270,9 +270,7 @@ void make_rows(NativeRows* self, int64_t n, Optional<int64_t> indptr, Optional<i
   self->rows = {n, keep(indptr, self->arrays), keep(features, self->arrays), values.data()};
 }
 
-}  // namespace
-
-void bind_search_request(nb::module_& module) {
+void bind_label_set(nb::module_& module) {
   nb::class_<NativeLabelSet>(module, "LabelSet",
                              "Labels prepared for many searches, to allow or to exclude; made by `label_set`.")
       .def("__len__", [](const NativeLabelSet& self) { return self.set->n; })
@@ -292,7 +290,12 @@ void bind_search_request(nb::module_& module) {
           "belongs_to", [](const NativeLabelSet& self, nb::handle engine) { return self.engine.is(engine); },
           nb::arg("engine"))
       .def_ro("n_unknown", &NativeLabelSet::n_unknown);
+}
 
+}  // namespace
+
+void bind_search_request(nb::module_& module) {
+  bind_label_set(module);
   nb::class_<NativeLabelWeights>(module, "LabelWeights",
                                  "Weights of labels prepared for many searches; made by `label_weights`.")
       .def("__repr__", [](const NativeLabelWeights&) { return "LabelWeights(prepared for many searches)"; })
