@@ -88,18 +88,22 @@ docs: install
 bench: install
 	$(BIN)/python -m benchmarks.run
 
-# Runs the tests with a core that is built with AddressSanitizer and UndefinedBehaviorSanitizer.
+# Runs all tests with a core that is built with AddressSanitizer and UndefinedBehaviorSanitizer. Those that preload other
+# libraries or measure memory skip themselves. A test that takes longer than 15 minutes fails with the stacks of all threads.
+LIMIT := --timeout 900 --timeout-method signal
 sanitize: install
 	$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --upgrade --target build/sanitize . \
 	  -Cbuild-dir=build/sanitize-objects -Ccmake.define.LABELTREES_SANITIZE=ON -Ccmake.build-type=RelWithDebInfo
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
-	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=build/sanitize $(BIN)/python -m pytest -q tests
+	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=build/sanitize $(BIN)/python -m pytest -q $(LIMIT) tests
 
-# Runs the tests that use threads with a core that is built with ThreadSanitizer. Left out, because they end the process under
-# it: imports of polars, and threads in a fork (docs/decisions/0049-attack-tools.md).
+# Runs the tests in which native code has several threads, or is called by several, with a core that is built with
+# ThreadSanitizer: searches, predictors, fits of both families, vectorizers, arrays that change meanwhile, the server in this
+# process. Python itself is not instrumented. Left out, because they end the process under it: imports of polars, and threads in
+# a fork (docs/decisions/0049-attack-tools.md).
 THREADED := tests/search tests/storage/test_chunks.py \
   tests/integration/test_ensembles.py tests/integration/test_tradeoff.py tests/integration/test_auto_fanout.py \
-  tests/integration/test_scratch_memory.py tests/integration/test_threads.py \
+  tests/integration/test_scratch_memory.py tests/integration/test_threads.py tests/integration/test_hostile_objects.py \
   tests/labels/test_embedding.py tests/tree/test_builder.py tests/data/test_tfidf.py tests/data/test_tfidf_parameters.py \
   $(addprefix tests/models/linear/test_,train.py item_models.py files.py features.py) \
   tests/models/text/test_estimator.py tests/models/common/test_early_stop.py \
@@ -111,7 +115,7 @@ sanitize-threads: install
 	  -Ccmake.build-type=RelWithDebInfo
 	LD_PRELOAD="$$($(CXX) -print-file-name=libtsan.so)" OPENBLAS_NUM_THREADS=1 \
 	  TSAN_OPTIONS="suppressions=tests/tsan.supp log_path=build/tsan" \
-	  PYTHONPATH=build/sanitize-threads $(BIN)/python -m pytest -q $(THREADED)
+	  PYTHONPATH=build/sanitize-threads $(BIN)/python -m pytest -q $(LIMIT) $(THREADED)
 
 # Fuzzes every reader of untrusted bytes, SECONDS each. CORE=build/sanitize does it under sanitizers, after make sanitize.
 SECONDS ?= 60

@@ -3,11 +3,13 @@
 - Large bodies that are hard to decode: how long `/health` takes meanwhile, and how much memory the worker takes.
 - Answers that nobody reads: memory, and whether their connections end.
 - Silent connections, renewed all the time: whether polite requests are answered.
+- 10,000 connections at once, from one address and from many: polite requests, memory, and what is left of them.
 """
 
 from __future__ import annotations
 
 import json
+import resource
 import socket
 import statistics
 import threading
@@ -19,12 +21,13 @@ import numpy as np
 
 import labeltrees as lt
 from benchmarks.serve import servers
-from benchmarks.serve.hostile_bodies import PREDICT, hostile_bodies
+from benchmarks.serve.hostile_bodies import PREDICT, hostile_bodies, method_of
 from benchmarks.serve.load import request
 from benchmarks.serve.servers import ServerProcess
 
 _BODY_BYTES = 10 * 2**20 - 1000
 _UNREAD, _SILENT, _RENEWED, _POLITE = 50, 1100, 100, 20  # connections; per second; requests
+_MANY, _ADDRESSES = 10_000, 40  # connections; loopback addresses that they come from, or one
 
 
 def save_models(folder: Path) -> list[str]:
@@ -92,13 +95,14 @@ def _forget_peak(server: ServerProcess) -> None:
 
 
 def _attack_bodies(server: ServerProcess) -> None:
-    _ask(server.port, request(*hostile_bodies(_BODY_BYTES)["a long text"]))  # memory that is kept from now on
+    for _ in range(5):  # what a worker makes with the first request in its pool, and keeps
+        _ask(server.port, request(*hostile_bodies(20_000)["a long text"]))
     print("\n| body of 10 MiB | status | longest /health, ms | memory, times the body |\n| --- | --- | --- | --- |")
     for name, (path, body) in hostile_bodies(_BODY_BYTES).items():
         before = _memory(server, "VmRSS")
         _forget_peak(server)
         with _Health(server.port) as health:
-            answer = _ask(server.port, request(path, body))
+            answer = _ask(server.port, request(path, body, method=method_of(path)))
         growth = (_memory(server, "VmHWM") - before) * 2**20 / len(body)
         status = answer.split()[1].decode() if answer else "closed"
         print(f"| {name} | {status} | {health.longest * 1000:.0f} | {growth:.1f} |", flush=True)
@@ -138,6 +142,37 @@ def _attack_silent(server: ServerProcess) -> None:
 
     thread = threading.Thread(target=renew)
     thread.start()
+    times = _polite(server)
+    stop.set()
+    thread.join()
+    for connection in silent:
+        connection.close()
+    print(f"\n{_SILENT} silent connections, {_RENEWED} renewed per second: {_answered(times)}")
+
+
+def _attack_many(server: ServerProcess, addresses: int) -> None:
+    """Open connections that send the beginning of a request, from some addresses, faster than they end."""
+    before, sockets = _memory(server, "VmRSS"), _sockets(server)
+    _forget_peak(server)
+    opened: list[socket.socket] = []
+    for number in range(_MANY):
+        try:
+            address = (f"127.0.1.{1 + number % addresses}", 0)
+            opened.append(socket.create_connection(("127.0.0.1", server.port), timeout=5, source_address=address))
+            opened[-1].sendall(b"P")
+        except OSError:  # closed, or refused for now
+            continue
+    held, most = _sockets(server) - sockets, _memory(server, "VmHWM") - before
+    times = _polite(server)
+    for connection in opened:
+        connection.close()
+    time.sleep(3)
+    print(f"\n{len(opened):,} connections from {addresses} addresses: {held:,} held by the worker, {most:.0f} MiB, "
+          f"{_sockets(server) - sockets} left 3 s after they were closed; {_answered(times)}")  # fmt: skip
+
+
+def _polite(server: ServerProcess) -> list[float]:
+    """Return the times of polite requests that were answered."""
     times = []
     for _ in range(_POLITE):
         start = time.perf_counter()
@@ -147,19 +182,23 @@ def _attack_silent(server: ServerProcess) -> None:
         except OSError:
             pass
         time.sleep(0.5)
-    stop.set()
-    thread.join()
-    for connection in silent:
-        connection.close()
+    return times
+
+
+def _answered(times: list[float]) -> str:
     middle = statistics.median(times) * 1000 if times else float("nan")
-    print(f"\n{_SILENT} silent connections, {_RENEWED} renewed per second: {len(times)} of {_POLITE} polite requests "
-          f"answered, median {middle:.0f} ms")  # fmt: skip
+    return f"{len(times)} of {_POLITE} polite requests answered, median {middle:.0f} ms"
 
 
 def attack(folder: Path, package: Path | None = None) -> None:
     """Run all attacks on a server with one worker."""
-    with servers.ours(save_models(folder), "--max-seconds", "5", package=package) as server:
+    options = ["--max-seconds", "5", "--sets", str(folder / "sets")]
+    with servers.ours(save_models(folder), *options, package=package) as server:
         time.sleep(2)  # the options of the listening socket are set in the first second
         _attack_bodies(server)
         _attack_unread(server)
         _attack_silent(server)
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 2 * _MANY), most))
+        for addresses in (1, _ADDRESSES):
+            _attack_many(server, addresses)

@@ -1,16 +1,24 @@
 """Bodies within the limits that are hard to decode, for the routes that take one.
 
-They are for a server with the models fruit (texts), rows (features) and shop (items).
+They are for a server with the models fruit (texts), rows (features) and shop (items) and a folder of stored sets.
 """
 
 from __future__ import annotations
 
+import random
+
 PREDICT, INFER, SUGGEST = "/v1/models/fruit/predict", "/v2/models/fruit/infer", "/v1/projects/fruit/suggest"
+EXPLAIN, SET, ITEMS = "/v1/models/fruit/explain", "/v1/sets/stock", "/v1/models/shop/items"
 ROW_PREDICT, ROW_INFER = "/v1/models/rows/predict", "/v2/models/rows/infer"
 VALUES = b'{"inputs":[{"name":"text","datatype":"BYTES","shape":[1],"data":['
 FEATURES = b'{"inputs":[{"name":"features","datatype":"FP32","shape":[1,8],"data":['
 SHAPE = b'{"inputs":[{"name":"text","datatype":"BYTES","shape":[1'
 TENSOR = VALUES + b'"a"]'
+
+
+def method_of(path: str) -> str:
+    """Return the HTTP method that takes a body at a path."""
+    return "PUT" if path == SET else "POST"
 
 
 def hostile_bodies(size: int) -> dict[str, tuple[str, bytes]]:
@@ -35,7 +43,15 @@ def hostile_bodies(size: int) -> dict[str, tuple[str, bytes]]:
         "candidates": (PREDICT, filled(b'{"text":"a","candidates":[1', b",300", b"]}")),
         "excluded names": (PREDICT, filled(b'{"text":"a","exclude":["a"', b',"some name"', b"]}")),
         "no JSON": (PREDICT, filled(b"", b"\xff", b"")),
-        "a name of an item": ("/v1/models/shop/items", filled(b'{"text":"', b"bread", b'"}')),
+        "ten thousand short texts": (PREDICT, filled(b'{"texts":["a"', b',"red"', b"]}", min(size, 60_000))),
+        "bytes at random": (PREDICT, random.Random(0).randbytes(size)),
+        "a long text to explain": (EXPLAIN, filled(b'{"text":"', b"red ", b'"}', min(size, 990_000))),
+        "labels to explain": (EXPLAIN, filled(b'{"text":"a","label":[1', b",300", b"]}")),
+        "a set of numbers": (SET, filled(b'{"labels":[1', b",3000", b"]}")),
+        "a set of names": (SET, filled(b'{"labels":["a"', b',"some name"', b"]}")),
+        "a set of weights": (SET, filled(b'{"weights":{"a":1', b',"some name":0.5', b"}}")),
+        "a set of objects": (SET, filled(b'{"groups":{"a":1', b',"a":{}', b"}}")),
+        "a name of an item": (ITEMS, filled(b'{"text":"', b"bread", b'"}')),
         "a form of escapes": (SUGGEST, filled(b"text=", b"%41", b"")),
         "a form of plain text": (SUGGEST, filled(b"text=", b"red+", b"")),
         "a form with many fields": (SUGGEST, filled(b"text=a", b"&a=b", b"")),

@@ -16,9 +16,9 @@ from typing import Any, TypeVar
 Result = TypeVar("Result")
 
 
-def request(path: str, body: bytes, content_type: str = "application/json") -> bytes:
-    """Return a POST request as bytes."""
-    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {content_type}\r\n"
+def request(path: str, body: bytes, content_type: str = "application/json", method: str = "POST") -> bytes:
+    """Return a request as bytes."""
+    head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {content_type}\r\n"
     return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
 

@@ -155,18 +155,19 @@ async def _read(reader: Any) -> tuple[int, bytes]:
 def run_mix(
     server: ServerProcess, good: list[tuple[bytes, Any]], bad: list[bytes], n: int, seed: int
 ) -> dict[str, Any]:
-    """Return the counts, the faults and the growth of the workers' memory."""
+    """Return the counts, the faults, the growth of the workers' memory, and their open files before and after."""
     warm = Mix(server, good, bad, max(n // 10, 1000), seed)
     run(warm.run(-1))
-    before = server.memory()
+    before, open_before = server.memory(), server.descriptors()
     mix = Mix(server, good, bad, n, seed + 1)
     run(mix.run(n // 2))
-    after = server.memory()
+    after, open_after = server.memory(), server.descriptors()
     growth = {pid: after[pid] - before[pid] for pid in after if pid in before}
     return {
         "counts": dict(sorted(mix.counts.items())),
         "faults": warm.faults + mix.faults,
         "requests": mix.counts.total() + warm.counts.total(),
         "growth_mib": list(growth.values()),
+        "descriptors": [[open_before[pid], open_after[pid]] for pid in after if pid in before],
         "replaced": len(after) == len(before) and set(after) != set(before),
     }

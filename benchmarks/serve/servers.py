@@ -75,6 +75,10 @@ class ServerProcess:
             found[pid] = sum(int(line.split()[1]) for line in lines if line.startswith("Private_Dirty")) / 1024
         return found
 
+    def descriptors(self) -> dict[int, int]:
+        """Open files and sockets of each worker."""
+        return {pid: len(list(Path(f"/proc/{pid}/fd").iterdir())) for pid in self.workers}
+
 
 def ours(models: list[str], *options: str, package: Path | None = None) -> ServerProcess:
     """Run `labeltrees serve`, of the package in the folder `package` if it is given."""

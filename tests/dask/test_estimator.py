@@ -2,6 +2,8 @@
 
 import os
 import pickle
+import resource
+import shutil
 import signal
 import threading
 import time
@@ -183,6 +185,105 @@ def test_too_little_memory_is_one_clear_error_and_the_fit_continues(
     assert model.cluster_summary_.n_reused > 5
     assert saved(model, tmp_path / "found") == expected
     client.wait_for_workers(2, timeout=60)
+
+
+def misbehave(how):
+    """On a worker: leave other results than those of its tasks, or answer something else."""
+    import resource
+
+    from labeltrees.tasks import results
+
+    if not hasattr(results, "usual"):
+        results.usual, on_dask.usual = results.write_result, on_dask.run_on_worker
+
+    def write(path, arrays, values=None):
+        size = results.usual(path, arrays, values)
+        if how == "wrong bytes":
+            path.write_bytes(b"x" * size)
+        elif how == "another task":
+            results.usual(path.with_name("other-1"), arrays, values)
+            path.with_name("other-1").replace(path)
+        elif how == "no file":
+            path.unlink()
+        return size
+
+    def run(packed, version):
+        answer = on_dask.usual(packed, version)
+        if how == "another answer":
+            return on_dask.Answer(answer.record._replace(name="other-1"), answer.worker, 0)
+        if how == "hangs":
+            time.sleep(1000)
+        return "nonsense" if how == "nonsense" else answer
+
+    results.write_result, on_dask.run_on_worker = write, run
+    hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100 if how == "full disk" else hard, hard))
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ("wrong bytes", "damaged, or cut short"),
+        ("another task", "not the result of this task: it is that of other-1"),
+        ("no file", "cannot be read"),
+        ("another answer", "the answer of a worker is not that of the task .*other-1"),
+        ("nonsense", "the answer of a worker is not that of the task .*'nonsense'"),
+        ("full disk", "File too large on a worker"),
+    ],
+)
+def test_a_hostile_worker_is_one_clear_error_and_the_fit_continues(client, parts, expected, tmp_path, how, message):
+    worker = next(iter(client.scheduler_info()["workers"]))
+    client.run(misbehave, how, workers=[worker])
+    try:
+        with pytest.raises((ClusterError, FileFormatError), match=message):
+            fit_again_and_again(client, parts, tmp_path / "work")
+    finally:
+        client.run(misbehave, "usual", workers=[worker])
+    assert saved(fit(client, parts, fanout=4, work_folder=tmp_path / "work"), tmp_path / "found") == expected
+
+
+def test_a_worker_that_hangs_is_named_and_can_be_ended(client, parts, expected, tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(on_dask, "SECONDS_TO_WARN", 0.2)
+    worker = next(iter(client.scheduler_info()["workers"]))
+    pid = client.run(os.getpid, workers=[worker])[worker]
+    client.run(misbehave, "hangs", workers=[worker])
+
+    def end():
+        while f"{worker} (" not in caplog.text:
+            time.sleep(0.1)
+        os.kill(pid, signal.SIGKILL)
+
+    ending = threading.Thread(target=end)
+    ending.start()
+    model = fit(client, parts, fanout=4)
+    ending.join()
+    assert saved(model, tmp_path / "found") == expected
+    client.wait_for_workers(2, timeout=60)
+
+
+def test_what_is_gone_when_a_worker_is_lost_ends_no_other_worker(client, parts, tmp_path):
+    before = client.run(os.getpid)
+    copy = tmp_path / "copy"
+    shutil.copytree(parts.folder, copy)
+    runner = on_dask.DaskRunner(client, tmp_path)
+    task = Task(no_space, {}, {"parts": lt.open_parts(copy)})
+    shutil.rmtree(copy)
+    with pytest.raises(ClusterError, match="no such folder"):
+        runner.run("Reading the parts", [task])
+    assert client.run(os.getpid) == before
+
+
+def test_a_full_disk_of_the_client_is_one_error_and_the_fit_continues(client, parts, expected, tmp_path):
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            fit(client, parts, fanout=4, work_folder=tmp_path / "work").save(tmp_path / "model")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert not (tmp_path / "model").exists()
+    model = fit(client, parts, fanout=4, work_folder=tmp_path / "work")
+    assert saved(model, tmp_path / "found") == expected
 
 
 def n_calls():

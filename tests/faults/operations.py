@@ -81,6 +81,11 @@ def _new_model(folder: Path) -> None:
     lt.LabelTreeClassifier(fanout=3).fit(data.X, data.Y).save(folder / "other")
 
 
+def _update(folder: Path) -> None:
+    _model(folder)
+    lt.write_xmc(small_data(1), folder / "new.txt")
+
+
 def _prepare(folder: Path, log: str) -> None:
     command("logs", "prepare", folder / log, "-o", folder / "dataset", "--min-engagement", 0)
 
@@ -107,6 +112,11 @@ OPERATIONS = {
     "save": Operation(_new_model, lambda at: lt.load(at / "other", in_memory=True).save(at / "model"), ("model",)),
     "calibrate": Operation(
         _model, lambda at: command("calibrate", at / "model", at / "data.txt", "--k", "1,3", "--jobs", 1), ("model",)
+    ),
+    "update": Operation(
+        _update,
+        lambda at: command("update", at / "model", at / "new.txt", "--replay", at / "data.txt", "--jobs", 1),
+        ("model", "model.previous"),
     ),
     "sweep": Operation(
         _model,

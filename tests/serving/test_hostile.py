@@ -3,6 +3,7 @@
 import asyncio
 import json
 import math
+import re
 import sys
 import threading
 import tracemalloc
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 import labeltrees as lt
-from benchmarks.serve.hostile_bodies import INFER, PREDICT, ROW_INFER, SUGGEST, hostile_bodies
+from benchmarks.serve.hostile_bodies import INFER, PREDICT, ROW_INFER, SUGGEST, hostile_bodies, method_of
 from labeltrees.serving import ServingSettings, make_app
 from labeltrees.serving.annif import _unquote
 from tests.serving.conftest import ask, make_texts
@@ -23,12 +24,12 @@ BODIES = hostile_bodies(3 * MIB)
 
 
 @pytest.fixture(scope="module")
-def app(text_model, row_model, item_model):
-    settings = ServingSettings(max_body=4 * MIB)
+def app(text_model, row_model, item_model, tmp_path_factory):
+    settings = ServingSettings(max_body=4 * MIB, sets=str(tmp_path_factory.mktemp("sets")))
     return make_app({"fruit": text_model, "rows": row_model, "shop": item_model}, settings=settings)
 
 
-def call(app, path, body):
+def call(app, path, body, method="POST"):
     """Call an application; return the status, the body, and the number of calls in the thread of the event loop."""
     sent, n_calls = [], 0
 
@@ -44,7 +45,7 @@ def call(app, path, body):
 
     async def main():
         headers = [(b"content-length", b"%d" % len(body))]
-        scope = {"type": "http", "method": "POST", "path": path, "headers": headers, "query_string": b""}
+        scope = {"type": "http", "method": method, "path": path, "headers": headers, "query_string": b""}
         sys.setprofile(count)
         try:
             await app(scope, receive, send)
@@ -69,19 +70,35 @@ def test_any_body_leaves_the_event_loop_free_and_takes_little_memory(app, name, 
 
         monkeypatch.setattr(module, function, checked)
 
-    from labeltrees.serving import annif, json_api, open_inference
+    from labeltrees.serving import annif, json_api, open_inference, sets
 
-    for module, function in ((annif, "_read_form"), (json_api, "decode"), (open_inference, "decode")):
+    readers = ((annif, "_read_form"), (json_api, "decode"), (open_inference, "decode"), (sets, "decode"))
+    for module, function in readers:
         decode_elsewhere(module, function)
     tracemalloc.start()
     try:
-        status, answer, n_calls = call(app, path, body)
+        status, answer, n_calls = call(app, path, body, method_of(path))
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
     assert status in (200, 400, 413), answer[:200]
     assert n_calls < 1000
-    assert peak < 10 * len(body)
+    assert peak < 10 * max(len(body), MIB)  # short texts of some bytes take 60 bytes each
+
+
+def test_bodies_are_tried_at_every_route_that_reads_one(app):
+    tried = {(method_of(path), re.sub(r"/(fruit|rows|shop|stock)", "/{name}", path)) for path, _ in BODIES.values()}
+    routes = {(method, route.path) for route in app.routes for method in route.methods or ()}
+    assert {one for one in routes if one[0] in ("POST", "PUT", "PATCH")} == tried
+
+
+def test_other_routes_leave_a_body_alone(app):
+    paths = [route.path.replace("{name}", "fruit") for route in app.routes if "GET" in (route.methods or ())]
+    for path in paths:
+        status, _, n_calls = call(app, path, b"[" * MIB, "GET")
+        assert status == (404 if path == "/v1/sets/fruit" else 200), path
+        assert n_calls < 1000
+    assert len(paths) > 15
 
 
 def test_many_rows_of_numbers_are_accepted(row_model, post):

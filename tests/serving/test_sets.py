@@ -1,6 +1,7 @@
 """Sets, weights and groups stored by name: requests that use them get the answers of the model with these rules."""
 
 import os
+import resource
 
 import httpx2
 import numpy as np
@@ -140,6 +141,29 @@ def test_a_server_stores_a_limited_number_of_sets_of_limited_size(app, text_mode
         ask(app, "PUT", f"/v1/sets/s{number}", json={"labels": []})
     assert "at most 100 sets" in ask(app, "PUT", "/v1/sets/more", json={"labels": []}).json()["error"]
     assert ask(app, "PUT", "/v1/sets/s1", json={"labels": []}).status_code == 200
+
+
+def test_limits_that_requests_choose_are_kept_for_few_of_them(app, post, monkeypatch):
+    from labeltrees.serving import sets
+
+    monkeypatch.setattr(sets, "_MAX_PREPARED", 5)
+    for m in range(12):
+        asked = {"texts": TEXTS, "limits": {"groups": "@colours", "m": m}}
+        assert post(app, PREDICT, asked).status_code == 200
+        assert len(app.state.service.registry.current("model").prepared) <= 5
+
+
+def test_a_full_disk_leaves_the_set_before(app, text_model, post, tmp_path):
+    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, usual[1]))
+    try:
+        reply = ask(app, "PUT", "/v1/sets/in_stock", json={"labels": LABELS})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+    assert (reply.status_code, "File too large" in reply.json()["error"]) == (507, True)
+    asked = {"texts": TEXTS, "candidates": "@in_stock"}
+    assert answers(post(app, PREDICT, asked)) == expected(text_model, candidates=LABELS[:6])
+    assert len(list((tmp_path / "sets").iterdir())) == 3
 
 
 def test_keys_hold_for_sets_and_a_server_without_a_folder_stores_none(text_model, tmp_path, get):

@@ -31,6 +31,7 @@ _predict_decoder = msgspec.json.Decoder(PredictRequest)
 _explain_decoder = msgspec.json.Decoder(ExplainRequest)
 _items_decoder = msgspec.json.Decoder(ItemsRequest)
 _MAX_ITEM = 1000  # characters of the name of an item
+_MAX_EXPLAINED = 16_384  # bytes of a request: the answer has an entry for each word and label
 
 
 async def list_models(service: Service, request: Request) -> Response:
@@ -72,6 +73,9 @@ async def explain(service: Service, request: Request) -> Response:
 
 
 def _explain(service: Service, served: ServedModel, body: bytes) -> Response:
+    if len(body) > _MAX_EXPLAINED:
+        message = f"explain takes at most {_MAX_EXPLAINED:,} bytes per request, got {len(body):,}"
+        raise RequestError(413, message)
     asked: ExplainRequest = decode(_explain_decoder, body)
     kind, rows, is_single = asked.questions()
     if not is_single:

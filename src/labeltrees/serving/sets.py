@@ -7,6 +7,7 @@ looked up for each version of a model when it first uses a set; those that the m
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from msgspec import Meta, Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
+from labeltrees._files import write_atomically
 from labeltrees.serving.limits import read_body
 from labeltrees.serving.schemas import Item, JsonResponse, LimitRule, Most, RequestError, Weight, decode
 
@@ -28,9 +30,11 @@ if TYPE_CHECKING:
     from labeltrees.serving.served_model import ServedModel
     from labeltrees.serving.service import Service
 
+_logger = logging.getLogger("labeltrees")
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}")
 _ENDING = ".json"
 _MAX_SETS = 100
+_MAX_PREPARED = 2 * _MAX_SETS  # per version of a model
 _KINDS = ("labels", "weights", "groups")
 _rules = attrgetter("candidates", "exclude", "label_weight", "limits")  # the options that can name a set
 _NO_RULES = (None,) * 4
@@ -87,7 +91,7 @@ class StoredSets:
 
     def put(self, name: str, body: bytes) -> None:
         """Store a set, or replace it in one step."""
-        folder = self._require()
+        self._require()
         _check_name(name)
         given: StoredSet = decode(_decoder, body)
         if sum(getattr(given, kind) is not None for kind in _KINDS) != 1:
@@ -99,9 +103,12 @@ class StoredSets:
         if len(self.names()) >= _MAX_SETS and not self._file(name).exists():
             message = f"this server stores at most {_MAX_SETS} sets; DELETE one first"
             raise RequestError(413, message)
-        new = folder / f".{name}.{os.getpid()}.new"
-        new.write_bytes(msgspec.json.encode(given))
-        new.replace(self._file(name))
+        try:
+            write_atomically(self._file(name), [msgspec.json.encode(given)])
+        except OSError as error:
+            _logger.error("the set %s cannot be stored: %s", name, error)
+            message = f"the set cannot be stored: {error.strerror}; the one before stays"
+            raise RequestError(507, message) from None
 
     def delete(self, name: str) -> None:
         """Remove a set."""
@@ -166,6 +173,8 @@ class StoredSets:
         known = served.prepared.get((name, key))
         if known is None or known[0] != identity:
             made = make(found if kind == "groups" else getattr(found, kind))
+            if len(served.prepared) >= _MAX_PREPARED:  # a client can ask for any m
+                served.prepared.clear()
             known = served.prepared[(name, key)] = (identity, made)
         return known[1]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import logging
 import os
-import pickle
 import tempfile
 import time
 import uuid
@@ -23,13 +22,14 @@ from labeltrees._memory import parse_bytes, peak_bytes
 from labeltrees._progress import ProgressArgument
 from labeltrees._validation import check_integer
 from labeltrees.errors import FileFormatError, InputError, LabelTreesError
-from labeltrees.tasks.results import FolderResults, Results
+from labeltrees.tasks.results import FolderResults
 from labeltrees.tasks.task import Runner, Task, TaskMemory, TaskRecord
 
 RETRIES = 3  # of a task that fails on a worker, for example because its disk is full
 LOST_WORKERS = 20  # of one task, before it is held responsible
 SECONDS_WITHOUT_WORKERS = 300.0  # lost workers are usually started again within seconds
 SECONDS_TO_CONNECT = 10
+SECONDS_TO_WARN = 600.0  # without the end of any task of a stage
 # Of a worker's memory: the rest is for the interpreter, for pages of mapped files, and for Dask itself, which pauses a
 # worker at 80 % of its limit.
 SHARE_FOR_TASK = 0.5
@@ -199,8 +199,12 @@ class Answer:
     error: tuple[str, str] | None = None
 
 
-def run_on_worker(task: Task, results: Results, version: str) -> Answer:
-    """Run a task in a process of the cluster."""
+def run_on_worker(packed: bytes, version: str) -> Answer:
+    """Run a task in a process of the cluster.
+
+    The task and its results come as bytes: an object that cannot be unpickled, for example because its files are gone,
+    would break the worker's connection to the scheduler, and end the worker.
+    """
     import labeltrees
 
     worker = _worker_name()
@@ -210,6 +214,7 @@ def run_on_worker(task: Task, results: Results, version: str) -> Answer:
             "on all machines"
         )
         return Answer(None, worker, 0, ("ClusterError", message))
+    task, results = import_distributed().protocol.pickle.loads(packed)
     try:
         # Dask's workers may not start processes, so joblib would allow one thread only; native code starts threads.
         with parallel_config(backend="threading", n_jobs=1):
@@ -314,10 +319,12 @@ class DaskRunner(Runner):
                     done, running, seen = self._wait(stage, running, seen, all_of_them=at_once)
                     failed = next((future.exception() for future in done if future.status == "error"), None)
                     answers = [] if failed is not None else self.client.gather(done)
+                    keys = [future.key for future in done]
+                    _release(self.client, done)  # what is kept would be computed again if its worker is lost
                 if failed is not None:
                     raise _failure(stage, failed) from failed
-                for answer in answers:
-                    yield self._note(answer)
+                for key, answer in zip(keys, answers, strict=True):
+                    yield self._note(stage, key.rpartition("-")[0], answer)
         finally:
             _release(self.client, running)
             seconds = time.perf_counter() - started
@@ -326,17 +333,17 @@ class DaskRunner(Runner):
     def _submit(self, task: Task, run: str) -> Any:
         import labeltrees
 
-        self.summary.scheduler_bytes += len(pickle.dumps((task, self.results)))
+        packed = import_distributed().protocol.pickle.dumps((task, self.results))
+        self.summary.scheduler_bytes += len(packed)
         key = f"{task.name}-{run}"
-        return self.client.submit(
-            run_on_worker, task, self.results, labeltrees.__version__, key=key, retries=RETRIES, pure=False
-        )
+        return self.client.submit(run_on_worker, packed, labeltrees.__version__, key=key, retries=RETRIES, pure=False)
 
     def _wait(
         self, stage: str, running: list[Any], seen: float, *, all_of_them: bool
     ) -> tuple[list[Any], list[Any], float]:
         """Return the futures that are done, the others, and when there was last a worker."""
         distributed = import_distributed()
+        warn_at = time.monotonic() + SECONDS_TO_WARN
         while True:
             if self.client.status not in ("running", "connecting"):
                 message = f"the client is {self.client.status}"
@@ -347,6 +354,9 @@ class DaskRunner(Runner):
                 distributed.wait(running, timeout=_SECONDS_BETWEEN_LOOKS, return_when=when)
             except TimeoutError:
                 seen = self._look_for_workers(stage, seen)
+                if time.monotonic() > warn_at:
+                    warn_at += SECONDS_TO_WARN
+                    self._warn(stage)
             done = [future for future in running if future.done()]
             lost = next((future for future in done if future.status in ("cancelled", "lost")), None)
             if lost is not None:
@@ -355,6 +365,14 @@ class DaskRunner(Runner):
             if done:
                 finished = {future.key for future in done}
                 return done, [future for future in running if future.key not in finished], seen
+
+    def _warn(self, stage: str) -> None:
+        """Log which workers have tasks that do not end: only the user knows whether that is too long."""
+        busy = [f"{worker} ({len(keys)})" for worker, keys in self.client.processing().items() if keys]
+        text = (
+            "%s: no task has ended for %.0f s. Workers with tasks: %s. End a worker that hangs: others take its tasks"
+        )
+        _logger.warning(text, stage, SECONDS_TO_WARN, ", ".join(busy) or "none")
 
     def _look_for_workers(self, stage: str, seen: float) -> float:
         """Return when there was last a worker; raise `ClusterError` if that is long ago."""
@@ -369,7 +387,12 @@ class DaskRunner(Runner):
             raise ClusterError(message)
         return seen
 
-    def _note(self, answer: Answer) -> TaskRecord:
+    def _note(self, stage: str, name: str, answer: Any) -> TaskRecord:
+        """Return the record of a task; raise the error that its worker met."""
+        if not isinstance(answer, Answer) or (answer.error is None and getattr(answer.record, "name", None) != name):
+            shown = f"{answer!r}"[:200]
+            message = f"{stage}: the answer of a worker is not that of the task {name}: {shown}; restart the workers"
+            raise ClusterError(message)
         if answer.record is None:
             assert answer.error is not None
             kind, message = answer.error

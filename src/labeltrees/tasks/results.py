@@ -145,7 +145,8 @@ def write_result(path: Path, arrays: Mapping[str, NDArray[Any]], values: Mapping
         name: np.ascontiguousarray(array, array.dtype.newbyteorder("<")).reshape(-1) for name, array in arrays.items()
     }
     listed = [[name, array.dtype.str, len(array)] for name, array in stored.items()]
-    header = json.dumps({"arrays": listed, "values": dict(values or {})}, sort_keys=True).encode()
+    described = {"name": path.name, "arrays": listed, "values": dict(values or {})}
+    header = json.dumps(described, sort_keys=True).encode()
     start = _MAGIC + len(header).to_bytes(8, "little") + header
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}")
@@ -182,16 +183,31 @@ def open_result(path: Path) -> Result:
         ):
             refuse_file(path, "damaged, or cut short")
         _verified.add(key)
+    try:
+        return _read_body(path.name, body)
+    except (ValueError, KeyError, TypeError, IndexError) as error:
+        refuse_file(path, f"not the result of this task: {error}")
+
+
+def _read_body(name: str, body: NDArray[np.uint8]) -> Result:
     begin = len(_MAGIC) + 8
-    length = int.from_bytes(mapped[len(_MAGIC) : begin].tobytes(), "little")
-    header = json.loads(mapped[begin : begin + length].tobytes())
+    length = int.from_bytes(body[len(_MAGIC) : begin].tobytes(), "little")
+    header = json.loads(body[begin : begin + length].tobytes())
+    if header["name"] != name:
+        message = f"it is that of {str(header['name'])[:100]}"
+        raise ValueError(message)
     at = begin + length
     at += -at % _LINE
     arrays = {}
-    for name, dtype, count in header["arrays"]:
-        assert dtype in DTYPES
+    for array, dtype, count in header["arrays"]:
+        if dtype not in DTYPES or type(count) is not int or count < 0:
+            message = f"the array {str(array)[:100]} is of another kind"
+            raise ValueError(message)
         n_bytes = count * np.dtype(dtype).itemsize
-        arrays[name] = body[at : at + n_bytes].view(dtype)
+        if at + n_bytes > len(body):
+            message = f"the array {str(array)[:100]} is cut short"
+            raise ValueError(message)
+        arrays[array] = body[at : at + n_bytes].view(dtype)
         at += n_bytes + -n_bytes % _LINE
     return Result(arrays, header["values"])
 
