@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 
 PREDICT, INFER, SUGGEST = "/v1/models/fruit/predict", "/v2/models/fruit/infer", "/v1/projects/fruit/suggest"
+BATCH = "/v1/projects/fruit/suggest-batch"
 EXPLAIN, SET, ITEMS = "/v1/models/fruit/explain", "/v1/sets/stock", "/v1/models/shop/items"
 ROW_PREDICT, ROW_INFER = "/v1/models/rows/predict", "/v2/models/rows/infer"
 VALUES = b'{"inputs":[{"name":"text","datatype":"BYTES","shape":[1],"data":['
@@ -52,6 +53,8 @@ def hostile_bodies(size: int) -> dict[str, tuple[str, bytes]]:
         "a set of weights": (SET, filled(b'{"weights":{"a":1', b',"some name":0.5', b"}}")),
         "a set of objects": (SET, filled(b'{"groups":{"a":1', b',"a":{}', b"}}")),
         "a name of an item": (ITEMS, filled(b'{"text":"', b"bread", b'"}')),
+        "many documents": (BATCH, filled(b'{"documents":[{"text":"a"}', b',{"text":"red apple"}', b"]}")),
+        "documents in lists": (BATCH, filled(b'{"documents":', b"[", b"")),
         "a form of escapes": (SUGGEST, filled(b"text=", b"%41", b"")),
         "a form of plain text": (SUGGEST, filled(b"text=", b"red+", b"")),
         "a form with many fields": (SUGGEST, filled(b"text=a", b"&a=b", b"")),

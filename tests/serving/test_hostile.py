@@ -72,7 +72,13 @@ def test_any_body_leaves_the_event_loop_free_and_takes_little_memory(app, name, 
 
     from labeltrees.serving import annif, json_api, open_inference, sets
 
-    readers = ((annif, "_read_form"), (json_api, "decode"), (open_inference, "decode"), (sets, "decode"))
+    readers = (
+        (annif, "_read_form"),
+        (annif, "decode"),
+        (json_api, "decode"),
+        (open_inference, "decode"),
+        (sets, "decode"),
+    )
     for module, function in readers:
         decode_elsewhere(module, function)
     tracemalloc.start()
