@@ -12,15 +12,8 @@ from labeltrees.models.linear.classifiers import KnownPoints
 from labeltrees.models.linear.evidence import make_kinds
 from labeltrees.models.linear.settings import LinearSettings
 from labeltrees.search import Searcher, SearchRequest
-from labeltrees.search.evidence import (
-    CENTROID_FEATURES,
-    N_NEIGHBOURS,
-    POINTS_PER_FEATURE,
-    QUERY_FEATURES,
-    Evidence,
-    from_short,
-    to_short,
-)
+from labeltrees.search.evidence import CENTROID_FEATURES, N_NEIGHBOURS, POINTS_PER_FEATURE, QUERY_FEATURES, Evidence
+from labeltrees.search.evidence_arrays import from_short, to_short
 
 N_POINTS, N_FEATURES, N_LABELS = 400, 90, 40
 

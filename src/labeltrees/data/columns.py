@@ -144,3 +144,31 @@ def refuse_table(name: str, table: Any) -> NoReturn:
     """Refuse a table of texts where one column is needed."""
     first = (table_columns(as_table(table)) or ["title"])[0]
     refuse(name, f"one column of texts, such as table[{first!r}], or a matrix of numbers", "a table with texts")
+
+
+def as_texts(X: Any) -> Sequence[str] | None:
+    """Return `X` as a sequence of str if it is one (a list, a tuple, an array or a column of a table), else None."""
+    if isinstance(X, str):
+        refuse("X", "a sequence of texts, or a matrix", X)
+    X = column_list(X)
+    if not isinstance(X, list | tuple) or len(X) == 0:
+        return None
+    if not isinstance(X[0], str) and not (is_missing(X[0]) and any(isinstance(text, str) for text in X)):
+        return None
+    check_no_missing("X", X)
+    return X
+
+
+def kind_of_contexts(X: Any) -> str | None:
+    """Return what `X` is, if it is texts or lists of items, for a message; else None."""
+    if isinstance(X, str | dict):
+        return "texts" if isinstance(X, str) else "items"
+    if as_texts(X) is not None:
+        return "texts"
+    X = column_list(X)
+    if isinstance(X, list | tuple) and len(X) > 0:
+        first = X[0]
+        has_items = isinstance(first, list | tuple | set | frozenset) and any(isinstance(item, str) for item in first)
+        if has_items or isinstance(first, dict):
+            return "items"
+    return None

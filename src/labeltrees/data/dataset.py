@@ -13,8 +13,8 @@ from scipy import sparse
 from labeltrees._matrices import check_sample_weight, check_Y, freeze, sparse_features
 from labeltrees._names import check_label_names, check_texts
 from labeltrees._validation import check_integer, refuse
-from labeltrees.data.columns import column_list, is_table
-from labeltrees.data.encoders import Encoder, as_texts, kind_of_contexts
+from labeltrees.data.columns import as_texts, column_list, is_table, kind_of_contexts
+from labeltrees.data.encoders import Encoder
 from labeltrees.data.label_sets import read_label_sets, read_training_labels
 from labeltrees.data.label_texts import LabelTexts, read_label_texts
 from labeltrees.errors import InputError

@@ -15,7 +15,6 @@ from scipy import sparse
 from labeltrees import _core
 from labeltrees._names import check_texts, decode_names, encode_names
 from labeltrees._validation import check_choice, check_n_jobs, check_number, refuse
-from labeltrees.data.columns import check_no_missing, column_list, is_missing
 from labeltrees.data.tfidf import TfidfVectorizer
 from labeltrees.data.tfidf_files import tfidf_from_files, tfidf_to_files, verify_tfidf
 from labeltrees.errors import FileFormatError, InputError
@@ -493,34 +492,3 @@ def encoder_from_files(settings: Any, arrays: Arrays, prefix: str, source: str) 
         message = f"{source}: the encoder must be of one of the kinds {', '.join(KINDS)}, got {str(kind)[:40]!r}"
         raise FileFormatError(message)
     return KINDS[kind].from_files(settings, arrays, prefix, source)
-
-
-# Contexts: what encoders read.
-
-
-def as_texts(X: Any) -> Sequence[str] | None:
-    """Return `X` as a sequence of str if it is one (a list, a tuple, an array or a column of a table), else None."""
-    if isinstance(X, str):
-        refuse("X", "a sequence of texts, or a matrix", X)
-    X = column_list(X)
-    if not isinstance(X, list | tuple) or len(X) == 0:
-        return None
-    if not isinstance(X[0], str) and not (is_missing(X[0]) and any(isinstance(text, str) for text in X)):
-        return None
-    check_no_missing("X", X)
-    return X
-
-
-def kind_of_contexts(X: Any) -> str | None:
-    """Return what `X` is, if it is texts or lists of items, for a message; else None."""
-    if isinstance(X, str | dict):
-        return "texts" if isinstance(X, str) else "items"
-    if as_texts(X) is not None:
-        return "texts"
-    X = column_list(X)
-    if isinstance(X, list | tuple) and len(X) > 0:
-        first = X[0]
-        has_items = isinstance(first, list | tuple | set | frozenset) and any(isinstance(item, str) for item in first)
-        if has_items or isinstance(first, dict):
-            return "items"
-    return None

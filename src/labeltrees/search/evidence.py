@@ -8,18 +8,24 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from labeltrees import _core
 from labeltrees._validation import check_n_jobs
-from labeltrees.errors import FileFormatError
+from labeltrees.search.evidence_arrays import (
+    LARGEST,
+    SavedKind,
+    ShortRows,
+    from_short,
+    named_rows,
+    rows_are_sound,
+)
 from labeltrees.search.queries import query_rows
 
 if TYPE_CHECKING:
-    from labeltrees._core import Float32s, Int32s, Int64s, UInt16s
+    from labeltrees._core import Float32s, Int32s, Int64s
 
 
 N_NEIGHBOURS = 16  # training points that vote
@@ -27,74 +33,6 @@ QUERY_FEATURES = 6  # the strongest features of a query find training points
 POINTS_PER_FEATURE = 24  # a feature finds the training points in which it is strongest
 CENTROID_FEATURES = 24  # the strongest features of a centroid are kept
 ABSENT = -1.0  # the margin of a classifier of a label without training points
-_LARGEST = 1e6  # weights, biases
-
-
-class ShortRows(NamedTuple):
-    """Sparse rows: `columns` and `values` of row i are those from ``indptr[i]`` to ``indptr[i + 1]``.
-
-    Values are the upper 16 bits of float32, which keep 8 bits of precision: see `to_short` and `from_short`.
-    """
-
-    indptr: Int64s
-    columns: Int32s
-    values: UInt16s
-
-    def is_sound(self, n_rows: int, n_columns: int, largest: float = 1.0) -> bool:
-        """Return whether native code can trust the rows; those of a file may be anything."""
-        if self.values.dtype != np.uint16 or self.values.shape != self.columns.shape:
-            return False
-        in_range = bool(((self.values & 0x7FFF) <= int(to_short([largest])[0])).all())
-        return in_range and rows_are_sound(self.indptr, self.columns, n_rows, n_columns)
-
-
-def rows_are_sound(indptr: Any, columns: Any, n_rows: int, n_columns: int) -> bool:
-    """Return whether `indptr` and `columns` are the arrays of `n_rows` sparse rows with columns below `n_columns`."""
-    if indptr.dtype != np.int64 or indptr.shape != (n_rows + 1,) or columns.dtype != np.int32 or columns.ndim != 1:
-        return False
-    if not (indptr.flags.c_contiguous and columns.flags.c_contiguous):
-        return False
-    if indptr[0] != 0 or indptr[-1] != len(columns) or (np.diff(indptr) < 0).any():
-        return False
-    return len(columns) == 0 or bool(columns.min() >= 0 and columns.max() < n_columns)
-
-
-def to_short(values: Any) -> UInt16s:
-    """Return float32 values rounded to their upper 16 bits."""
-    bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
-    return np.asarray((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16, dtype=np.uint16)
-
-
-def from_short(values: UInt16s) -> Float32s:
-    """Return the float32 values of their upper 16 bits.
-
-    Examples
-    --------
-    >>> from_short(to_short([1.0, -0.5, 0.3])).tolist()
-    [1.0, -0.5, 0.30078125]
-    """
-    return np.asarray(values.astype(np.uint32) << 16).view(np.float32)
-
-
-def strongest_entries(indptr: Any, columns: Any, values: Any, n_kept: int) -> ShortRows:
-    """Return sparse rows with only the `n_kept` largest magnitudes of each; of equal ones, the first.
-
-    Examples
-    --------
-    >>> strongest_entries(np.array([0, 3]), np.array([2, 5, 7]), np.array([0.5, -1.0, 0.25]), 2).columns
-    array([2, 5], dtype=int32)
-    """
-    kept = np.ones(len(columns), dtype=bool)
-    spans = list(pairwise(indptr.tolist()))
-    for row in np.flatnonzero(np.diff(indptr) > n_kept).tolist():
-        start, end = spans[row]
-        size = np.abs(values[start:end])
-        limit = np.partition(size, end - start - n_kept)[end - start - n_kept]
-        keep = size > limit
-        keep[np.flatnonzero(size == limit)[: n_kept - int(np.count_nonzero(keep))]] = True
-        kept[start:end] = keep
-    ends = np.concatenate([[0], np.cumsum(kept)])[indptr].astype(np.int64)
-    return ShortRows(ends, columns[kept].astype(np.int32), to_short(values[kept]))
 
 
 class NearestPoints(NamedTuple):
@@ -183,7 +121,7 @@ class Neighbours(Kind):
         """Return the arrays to save."""
         own = self.points
         labels = {"labels.indptr": own.label_ptr, "labels.columns": own.labels}
-        return {**_named("postings", own.points_of_feature), "feature_weights": own.feature_weights, **labels}
+        return {**named_rows("postings", own.points_of_feature), "feature_weights": own.feature_weights, **labels}
 
     def keep_labels(self, kept: Any, new_ids: Any, n_labels: int) -> Neighbours:
         """Return the kind without some labels."""
@@ -207,7 +145,7 @@ class Neighbours(Kind):
         postings = saved.rows("postings")
         label_ptr, labels = saved.array("labels.indptr"), saved.array("labels.columns")
         weights = saved.array("feature_weights")
-        if weights.dtype != np.float32 or weights.shape != (saved.n_features,) or not (abs(weights) < _LARGEST).all():
+        if weights.dtype != np.float32 or weights.shape != (saved.n_features,) or not (abs(weights) < LARGEST).all():
             saved.fail("the weights of the features are not sound")
         are_sound = postings.is_sound(saved.n_features, n_points)
         if not are_sound or not rows_are_sound(label_ptr, labels, n_points, saved.n_labels):
@@ -236,7 +174,7 @@ class LabelRows(Kind):
 
     def arrays(self) -> dict[str, Any]:
         """Return the arrays to save."""
-        return _named(self.NAME, self.rows)
+        return named_rows(self.NAME, self.rows)
 
     def row(self, label: int) -> tuple[Int32s, Float32s]:
         """Return the features of a label, and their weights."""
@@ -286,7 +224,7 @@ class Items(LabelRows):
     NAME = "items"
     N_SEARCHED, N_CANDIDATES = 10, 50
     N_PROPOSED = 30
-    LARGEST = _LARGEST
+    LARGEST = LARGEST
     PRESENT = True
 
     proposals: ShortRows | None = None
@@ -299,7 +237,7 @@ class Items(LabelRows):
 
     def arrays(self) -> dict[str, Any]:
         """Return the arrays to save."""
-        own = {} if self.proposals is None else _named("proposals", self.proposals)
+        own = {} if self.proposals is None else named_rows("proposals", self.proposals)
         return {**super().arrays(), **own}
 
     def keep_labels(self, kept: Any, new_ids: Any, n_labels: int) -> Items:
@@ -347,7 +285,7 @@ class Classifiers(LabelRows):
     NAME = "classifiers"
     N_SEARCHED = 7
     multiplies = True
-    LARGEST = _LARGEST
+    LARGEST = LARGEST
 
     bias: Float32s
     normalize: bool
@@ -373,7 +311,7 @@ class Classifiers(LabelRows):
         """Return what was saved."""
         saved.check_keys({"weight"})
         bias = saved.array("classifiers.bias")
-        if bias.dtype != np.float32 or bias.shape != (saved.n_labels,) or not (abs(bias) < _LARGEST).all():
+        if bias.dtype != np.float32 or bias.shape != (saved.n_labels,) or not (abs(bias) < LARGEST).all():
             saved.fail("the biases of the classifiers are not sound")
         return cls(cls.read_rows(saved), bias, **saved.scoring, **saved.values("weight"))
 
@@ -517,55 +455,6 @@ def proposed_for(kinds: Iterable[type[Kind]]) -> tuple[int, int]:
     return max(kind.N_SEARCHED for kind in some), max(kind.N_CANDIDATES for kind in some)
 
 
-@dataclass(frozen=True)
-class SavedKind:
-    """Numbers and arrays of a kind of evidence in a file, which nobody has checked."""
-
-    name: str
-    parameters: Any
-    files: Mapping[str, Any]
-    prefix: str
-    n_labels: int
-    n_features: int
-    source: str
-    scoring: Mapping[str, Any]
-
-    def fail(self, fault: str) -> NoReturn:
-        """Raise an error."""
-        message = f"{self.source}: the evidence is damaged: {self.name}{fault}"
-        raise FileFormatError(message)
-
-    def check_keys(self, keys: set[str]) -> None:
-        """Refuse other parameters than these."""
-        if not isinstance(self.parameters, dict) or set(self.parameters) != keys:
-            self.fail(f"its parameters must be {', '.join(sorted(keys))}")
-
-    def check_weight(self) -> None:
-        """Refuse a weight that is not a number from 0 on."""
-        weight = self.parameters.get("weight") if isinstance(self.parameters, dict) else None
-        if not isinstance(weight, int | float) or isinstance(weight, bool) or not 0 <= weight <= _LARGEST:
-            self.fail("the weight must be a number from 0 to 1e6")
-
-    def check_count(self, name: str) -> None:
-        """Refuse a parameter that is not a count."""
-        if type(self.parameters[name]) is not int or not 1 <= self.parameters[name] < 2**31:
-            self.fail(f"{name} must be a count")
-
-    def values(self, *names: str) -> dict[str, Any]:
-        """Return some parameters."""
-        return {name: self.parameters[name] for name in names}
-
-    def array(self, name: str) -> Any:
-        """Return an array."""
-        if self.prefix + name not in self.files:
-            self.fail(f"the array {self.prefix}{name} is missing")
-        return self.files[self.prefix + name]
-
-    def rows(self, name: str) -> ShortRows:
-        """Return the arrays of rows."""
-        return ShortRows(*(self.array(f"{name}.{part}") for part in ShortRows._fields))
-
-
 def _of_two_kinds(saved: SavedKind) -> dict[str, Any]:
     """Return the parameters of an earlier version, which had only neighbours and centroids, as they are now."""
     numbers, weights = ("n_searched", "n_candidates", *Neighbours.NUMBERS), ("neighbour_weight", "centroid_weight")
@@ -576,7 +465,3 @@ def _of_two_kinds(saved: SavedKind) -> dict[str, Any]:
     if f"{saved.prefix}centroids.indptr" in saved.files:
         kinds["centroids"] = {"weight": old["centroid_weight"]}
     return {**saved.values("n_searched", "n_candidates"), "kinds": kinds}
-
-
-def _named(name: str, rows: ShortRows) -> dict[str, Any]:
-    return {f"{name}.{part}": array for part, array in rows._asdict().items()}

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from labeltrees._matrices import check_sample_weight
 from labeltrees._settings import refusing
+from labeltrees.data.columns import as_texts
 from labeltrees.data.dataset import Dataset
-from labeltrees.data.encoders import as_texts
 from labeltrees.data.label_sets import read_training_labels
 from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.models.linear.features import check_points

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import labeltrees as lt
 from labeltrees.errors import FileFormatError, InputError
 from labeltrees.models.linear.evidence import WEIGHTS, Proposals, propose
-from labeltrees.search.evidence import from_short, strongest_entries
+from labeltrees.search.evidence_arrays import from_short, strongest_entries
 from labeltrees.storage import load_arrays, save_arrays
 
 entries = st.lists(st.lists(st.sampled_from([-2.0, -1.0, -0.5, 0.5, 1.0]), max_size=8), min_size=1, max_size=6)

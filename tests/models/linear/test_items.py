@@ -10,7 +10,8 @@ from labeltrees.models.linear.classifiers import KnownPoints
 from labeltrees.models.linear.evidence import make_kinds
 from labeltrees.models.linear.items import make_baskets, make_items
 from labeltrees.models.linear.settings import LinearSettings
-from labeltrees.search.evidence import Items, from_short, to_short
+from labeltrees.search.evidence import Items
+from labeltrees.search.evidence_arrays import from_short, to_short
 
 N_ITEMS, N_LABELS = 30, 32
 

@@ -24,7 +24,8 @@ from labeltrees.models.common.error_costs import check_finite
 from labeltrees.models.linear.pieces import NodeTasks
 from labeltrees.models.linear.settings import LinearSettings
 from labeltrees.models.linear.train import train_tasks
-from labeltrees.search.evidence import ABSENT, Classifiers, strongest_entries
+from labeltrees.search.evidence import ABSENT, Classifiers
+from labeltrees.search.evidence_arrays import strongest_entries
 from labeltrees.search.request import SearchRequest
 from labeltrees.storage import LinearWeights
 

@@ -35,8 +35,8 @@ from labeltrees.search.evidence import (
     Kind,
     NearestPoints,
     Neighbours,
-    strongest_entries,
 )
+from labeltrees.search.evidence_arrays import strongest_entries
 from labeltrees.search.request import SearchRequest
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from sklearn.utils.validation import _check_n_features, validate_data
 
 from labeltrees._matrices import read_only, sparse_features
 from labeltrees._validation import check_n_jobs, refuse
-from labeltrees.data.columns import is_table, refuse_table
-from labeltrees.data.encoders import Encoder, ItemEncoder, TextEncoder, UnionEncoder, as_texts, kind_of_contexts
+from labeltrees.data.columns import as_texts, is_table, kind_of_contexts, refuse_table
+from labeltrees.data.encoders import Encoder, ItemEncoder, TextEncoder, UnionEncoder
 from labeltrees.data.texts import default_vectorizer
 from labeltrees.data.tfidf import PRESETS, TfidfVectorizer, are_tokens, preset_vectorizer
 from labeltrees.errors import InputError, InputTypeError, Parameter

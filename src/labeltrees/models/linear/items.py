@@ -10,7 +10,8 @@ import scipy.sparse as sp
 from labeltrees._matrices import Int64s
 from labeltrees.labels.items import item_weights, sparse_item_weights
 from labeltrees.models.linear.classifiers import KnownPoints
-from labeltrees.search.evidence import Items, OwnItems, ShortRows, strongest_entries
+from labeltrees.search.evidence import Items, OwnItems
+from labeltrees.search.evidence_arrays import ShortRows, strongest_entries
 
 # The most frequent items get weights in closed form: 3 seconds, and 340 MB. The next ones, if they are in enough
 # baskets, get them among the items that are most often in the same baskets.

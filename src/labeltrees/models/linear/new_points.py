@@ -12,8 +12,9 @@ from sklearn.base import clone
 from labeltrees._matrices import check_same_points, is_sparse
 from labeltrees._names import encode_names, nfc
 from labeltrees._validation import refuse
+from labeltrees.data.columns import as_texts
 from labeltrees.data.dataset import Dataset
-from labeltrees.data.encoders import ColumnEncoder, Encoder, ItemEncoder, TextEncoder, as_texts
+from labeltrees.data.encoders import ColumnEncoder, Encoder, ItemEncoder, TextEncoder
 from labeltrees.data.label_sets import check_unicode, read_label_sets
 from labeltrees.data.tfidf import learn_state
 from labeltrees.errors import InputError
