@@ -168,6 +168,23 @@ def contract_tree(
 def contract_for_cost(
     child_ptr: Int64s, children: Int32s, visits: Float64s, cost_of: Float64s, max_children: int, keep_leaves: bool
 ) -> tuple[Int64s, Int32s]: ...
+def find_homes(
+    *,
+    child_ptr: Int64s,
+    children: Int32s,
+    order: Int32s,
+    start: Int64s,
+    n_below: Int64s,
+    indptr: Int64s,
+    columns: Int32s,
+    values: Float32s,
+    n_columns: int,
+    weights: Float64s,
+    similarity: float,
+    frequency: float,
+    labels: Int32s,
+    n_threads: int,
+) -> Int64s: ...
 
 PROGRESS_UNITS: int = 1000
 

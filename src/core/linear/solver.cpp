@@ -14,7 +14,6 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 // A row whose projected gradients are all below this share of eps is not updated: this saves half of the updates, and
 // the number of passes and the precision stay the same.
 constexpr float kIgnored = 0.2f;
-constexpr int kPassesPerRebuild = 64;
 constexpr int64_t kSecondLevelCache = 1 << 20;
 constexpr int64_t kRowsPerCheck = 16384;  // how often Ctrl-C is checked
 
@@ -77,64 +76,6 @@ void LaneSolver::solve(const NodeRows& node, const LaneTargets& targets, const L
     for (int64_t column = 0; column < node.n_columns; ++column) weights_[column * lanes + lane] = 0;
     const float margin = options.loss->certain_margin(options.cost * static_cast<float>(node.n_rows));
     bias_[lane] = n_positive_[lane] == 0 ? -margin : margin;
-  }
-}
-
-void LaneSolver::solve_from(const StartWeights& start, int64_t first_row, const NodeRows& node,
-                            const LaneTargets& targets, const LinearOptions& options, uint64_t stream, const Job& job) {
-  held_out_ = nullptr;
-  simd::LanePass pass = begin(node, targets, options);
-  pass.live = static_cast<uint16_t>((1u << targets.n_lanes) - 1);
-  alpha_.resize(node.n_rows * kernels_->lanes);
-  begin_cost(node, targets, options, pass);
-  pass.alpha = alpha_.data();
-  start_at(start, first_row, node, pass, options, targets.n_lanes);
-  LinearOptions few_passes = options;  // a rebuild would lose the points that are not among the rows
-  few_passes.max_iter = std::min(options.max_iter, kPassesPerRebuild - 2);
-  descend(node, pass, few_passes, stream, job);
-  for (int lane = 0; lane < targets.n_lanes; ++lane) bias_[lane] *= options.bias_value;
-}
-
-// Sets the weights, and alpha: at the optimum it follows from the margin of a row. A new row has no share in the
-// weights.
-void LaneSolver::start_at(const StartWeights& start, int64_t first_row, const NodeRows& node, simd::LanePass& pass,
-                          const LinearOptions& options, int n_lanes) {
-  const int lanes = kernels_->lanes;
-  for (int lane = 0; lane < n_lanes; ++lane) {
-    int64_t column = 0;
-    for (int64_t i = start.indptr[first_row + lane]; i < start.indptr[first_row + lane + 1]; ++i) {
-      const int32_t feature = start.features[i];
-      if (node.identity) {
-        column = feature;
-      } else {
-        const int32_t* from = node.features.data() + column;
-        const int32_t* end = node.features.data() + node.n_columns;
-        column = std::lower_bound(from, end, feature) - node.features.data();
-        if (column == node.n_columns) break;
-        if (node.features[column] != feature) continue;
-      }
-      weights_[column * lanes + lane] = start.values[i];
-    }
-    bias_[lane] = options.bias_value == 0 ? 0 : start.bias[first_row + lane] / options.bias_value;
-  }
-  for (int64_t row = 0; row < node.n_rows; ++row) {
-    float dot[kMaxLanes] = {};
-    const float* values = node.values + node.begin[row];
-    for (int32_t i = 0; i < node.length[row]; ++i) {
-      const float* weights = weights_.data() + lanes * int64_t{pass.columns ? pass.columns[node.begin[row] + i] : i};
-      for (int lane = 0; lane < lanes; ++lane) dot[lane] += values[i] * weights[lane];
-    }
-    const bool is_new = start.is_new[node.points[row]] != 0;
-    for (int lane = 0; lane < lanes; ++lane) {
-      const float margin =
-          ((rows_[row].positive >> lane & 1) != 0 ? 1.0f : -1.0f) * (dot[lane] + pass.bias_value * bias_[lane]);
-      const float diagonal = pass.inverse_costs ? pass.inverse_costs[row * lanes + lane] : pass.inverse_cost;
-      float& alpha = alpha_[row * lanes + lane];
-      if (options.loss->start_alpha)
-        alpha = is_new ? *options.loss->start_alpha : -margin;
-      else
-        alpha = is_new ? 0.0f : std::max(1.0f - margin, 0.0f) / diagonal;
-    }
   }
 }
 

@@ -12,6 +12,7 @@
 namespace labeltrees::linear {
 
 constexpr int kMaxLanes = 16;
+constexpr int kPassesPerRebuild = 64;
 
 struct LinearOptions {
   const Loss* loss;
@@ -41,6 +42,15 @@ struct StartWeights {
   const uint8_t* is_new;  // (n_points)
 };
 
+// Adds the margins of one row. The number of lanes is a constant, so that the compiler makes vectors of them.
+template <int Lanes>
+void add_margins(const NodeRows& node, int64_t row, const float* weights, float* margins) {
+  for (int32_t i = 0; i < node.length[row]; ++i) {
+    const int64_t at = node.begin[row] + i, column = node.columns ? node.columns[at] : i;
+    for (int lane = 0; lane < Lanes; ++lane) margins[lane] += node.values[at] * weights[column * Lanes + lane];
+  }
+}
+
 // What the classifiers of a group lose on held-out rows: at each cost, and if each only knew its share of positives.
 struct HeldOutLosses {
   std::vector<double> at_cost;
@@ -62,6 +72,9 @@ class LaneSolver {
   void solve_from(const StartWeights& start, int64_t first_row, const NodeRows& node, const LaneTargets& targets,
                   const LinearOptions& options, uint64_t stream, const Job& job);
 
+  // After solve_from: the weights of a lane's start whose features no row has, as numbers of its features.
+  const std::vector<int64_t>& untouched(int lane) const { return untouched_[lane]; }
+
   // Trains at each of the rising `costs` instead of options.cost, each time from the solution before, on the rows that
   // are not held out. Adds up the loss on the held-out rows, for classifiers that have both kinds of training rows.
   HeldOutLosses validate(const NodeRows& node, const LaneTargets& targets, const LinearOptions& options,
@@ -80,6 +93,7 @@ class LaneSolver {
   AlignedScratch<int32_t> order_;
   alignas(64) float bias_[kMaxLanes], largest_[kMaxLanes], smallest_[kMaxLanes], shrink_above_[kMaxLanes];
   int64_t n_positive_[kMaxLanes];
+  std::vector<int64_t> untouched_[kMaxLanes];
   const uint8_t* held_out_ = nullptr;  // (n_rows) rows not to train on; null: all are trained on
 
   simd::LanePass begin(const NodeRows& node, const LaneTargets& targets, const LinearOptions& options);
@@ -89,8 +103,10 @@ class LaneSolver {
   void set_costs(const NodeRows& node, const LaneTargets& targets, const LinearOptions& options);
   struct ClassSums;
   ClassSums class_sums(const NodeRows& node, const simd::LanePass& pass) const;
-  void start_at(const StartWeights& start, int64_t first_row, const NodeRows& node, simd::LanePass& pass,
-                const LinearOptions& options, int n_lanes);
+  void set_start(const StartWeights& start, int64_t first_row, const NodeRows& node, const LinearOptions& options,
+                 int n_lanes);
+  void start_alpha(const StartWeights& start, const NodeRows& node, const simd::LanePass& pass,
+                   const LinearOptions& options);
   void start_at_means(const NodeRows& node, simd::LanePass& pass);
   int64_t run_pass(int64_t (*kernel)(simd::LanePass&), simd::LanePass& pass, int64_t n_order, const Job& job);
   void descend(const NodeRows& node, simd::LanePass& pass, const LinearOptions& options, uint64_t stream,

@@ -11,15 +11,6 @@ namespace {
 // Once the loss has risen by more than this share of it, higher costs are not tried.
 constexpr double kRise = 0.002;
 
-// Adds the margins of one row. The number of lanes is a constant, so that the compiler makes vectors of them.
-template <int Lanes>
-void add_margins(const NodeRows& node, int64_t row, const float* weights, float* margins) {
-  for (int32_t i = 0; i < node.length[row]; ++i) {
-    const int64_t at = node.begin[row] + i, column = node.columns ? node.columns[at] : i;
-    for (int lane = 0; lane < Lanes; ++lane) margins[lane] += node.values[at] * weights[column * Lanes + lane];
-  }
-}
-
 }  // namespace
 
 // The loss of live lanes on held-out rows, with the weights that would be kept.

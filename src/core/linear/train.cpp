@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <mutex>
 #include <stdexcept>
 #include <utility>
@@ -181,7 +182,8 @@ class Training {
       worker.solver.solve_from(*input_.start, group.first_row, rows, targets, options, stream, job_);
     else
       worker.solver.solve(rows, targets, options, stream, job_);
-    if (!input_.points.dense()) return input_.start ? keep_merged(group, rows, worker) : keep(group, rows, worker);
+    if (!input_.points.dense())
+      return input_.start && !rows.identity ? keep_merged(group, rows, worker) : keep(group, rows, worker);
     keep_dense(group, worker.solver);
     return int64_t{group.n_edges} * input_.points.n_features / 2;
   }
@@ -228,34 +230,38 @@ class Training {
   // The same for classifiers with a start, whose weights of features that no row has stay.
   int64_t keep_merged(const LaneGroup& group, const NodeRows& rows, Worker& worker) {
     const LaneSolver& solver = worker.solver;
-    std::vector<std::pair<int32_t, float>> kept;
+    const StartWeights& start = *input_.start;
+    int32_t counts[kMaxLanes];
+    worker.kept.resize(rows.n_columns);
+    solver.kernels().find_kept(solver.weights(), rows.n_columns, options_.prune_below, worker.kept.data(), counts);
+    int64_t n = 0;
     for (int lane = 0; lane < group.n_edges; ++lane) {
-      const size_t before = kept.size();
-      int64_t column = 0;
-      auto add_columns_below = [&](int64_t feature) {
-        for (; column < rows.n_columns; ++column) {
-          const int32_t own = rows.identity ? static_cast<int32_t>(column) : rows.features[column];
-          if (own >= feature) return own == feature;
-          const float value = solver.weights()[column * solver.lanes() + lane];
-          if (std::abs(value) >= options_.prune_below && value != 0.0f) kept.emplace_back(own, value);
-        }
-        return false;
-      };
-      const StartWeights& start = *input_.start;
-      for (int64_t i = start.indptr[group.first_row + lane]; i < start.indptr[group.first_row + lane + 1]; ++i)
-        if (!add_columns_below(start.features[i])) kept.emplace_back(start.features[i], start.values[i]);
-      add_columns_below(input_.points.n_features);
-      result_.indptr[group.first_row + lane + 1] = static_cast<int64_t>(kept.size() - before);
+      const int64_t own = counts[lane] + static_cast<int64_t>(solver.untouched(lane).size());
+      result_.indptr[group.first_row + lane + 1] = own;
       result_.bias[group.first_row + lane] = solver.bias()[lane];
+      n += own;
     }
     int32_t* features;
     float* values;
-    worker.queue.push(static_cast<int64_t>(kept.size()), &features, &values);
-    for (size_t i = 0; i < kept.size(); ++i) {
-      features[i] = kept[i].first;
-      values[i] = kept[i].second;
+    worker.queue.push(n, &features, &values);
+    for (int lane = 0; lane < group.n_edges; ++lane) {
+      const std::vector<int64_t>& untouched = solver.untouched(lane);
+      size_t next = 0;
+      auto add_untouched_below = [&](int32_t feature) {
+        for (; next < untouched.size() && start.features[untouched[next]] < feature; ++next) {
+          *features++ = start.features[untouched[next]];
+          *values++ = start.values[untouched[next]];
+        }
+      };
+      for (int64_t column = 0; column < rows.n_columns; ++column) {
+        if ((worker.kept[column] >> lane & 1) == 0) continue;
+        add_untouched_below(rows.features[column]);
+        *features++ = rows.features[column];
+        *values++ = solver.weights()[column * solver.lanes() + lane];
+      }
+      add_untouched_below(std::numeric_limits<int32_t>::max());
     }
-    return static_cast<int64_t>(kept.size());
+    return n;
   }
 
   void collect() {

@@ -11,6 +11,7 @@
 #include "tree/arrays.hpp"
 #include "tree/builder.hpp"
 #include "tree/contract.hpp"
+#include "tree/placement.hpp"
 #include "tree/split.hpp"
 
 namespace labeltrees::tree {
@@ -82,6 +83,21 @@ NativeTree contract_by_cost(ConstArray<int64_t> child_ptr, ConstArray<int32_t> c
   return to_numpy(std::move(tree));
 }
 
+NumPy<int64_t> find_label_homes(ConstArray<int64_t> child_ptr, ConstArray<int32_t> children, ConstArray<int32_t> order,
+                                ConstArray<int64_t> start, ConstArray<int64_t> n_below, ConstArray<int64_t> indptr,
+                                ConstArray<int32_t> columns, ConstArray<float> values, int64_t n_columns,
+                                ConstArray<double> weights, double similarity, double frequency,
+                                ConstArray<int32_t> labels, int n_threads) {
+  std::vector<int64_t> homes(labels.size());
+  Job job;
+  run_job(job, nb::none(), [&] {
+    find_homes(view_tree(child_ptr, children, static_cast<int64_t>(weights.size())), order.data(), start.data(),
+               n_below.data(), {indptr.data(), columns.data(), values.data(), n_columns, weights.data()}, similarity,
+               frequency, labels.data(), static_cast<int64_t>(labels.size()), homes.data(), n_threads);
+  });
+  return to_numpy(std::move(homes));
+}
+
 }  // namespace
 
 void bind_tree(nb::module_& module) {
@@ -101,6 +117,10 @@ void bind_tree(nb::module_& module) {
   module.def("contract_tree", &contract, child_ptr, children, mass, nb::arg("fanout"), nb::arg("keep_leaves"));
   module.def("contract_for_cost", &contract_by_cost, child_ptr, children, nb::arg("visits").noconvert(),
              nb::arg("cost_of").noconvert(), nb::arg("max_children"), nb::arg("keep_leaves"));
+  module.def("find_homes", &find_label_homes, nb::kw_only(), child_ptr, children, nb::arg("order").noconvert(),
+             nb::arg("start").noconvert(), nb::arg("n_below").noconvert(), nb::arg("indptr").noconvert(),
+             nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("n_columns"), weights,
+             nb::arg("similarity"), nb::arg("frequency"), nb::arg("labels").noconvert(), nb::arg("n_threads"));
 }
 
 // Making new trees: one split, the whole binary tree, and the codes.

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from labeltrees import _core
+from labeltrees._validation import check_n_jobs
 from labeltrees.tree.arrays import Float64s, Int64s, TreeArrays
 from labeltrees.tree.builder import build_tree_from
 from labeltrees.tree.label_tree import LabelTree
@@ -25,6 +26,7 @@ from labeltrees.tree.splits import coefficients, split_labels
 DRIFT = 2.0  # a subtree is rebuilt if its share of the weight has grown by this factor, or its number of labels
 SMALLEST_DRIFT = 8  # labels of a subtree that can drift
 WIDEST = 256  # children of a node where the fanout is "auto"
+SLACK = 1.25  # a node is split if it has more than this times the children that a new tree would give it
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +71,7 @@ def place_new_labels(
     rebuild: bool = True,
     frequencies: Any = None,
     random_state: int = 0,
+    n_jobs: int | None = 1,
 ) -> PlacedTree:
     """Return a tree with more labels.
 
@@ -99,7 +102,7 @@ def place_new_labels(
     whole = LabelTree._adopt(TreeArrays(tree.child_ptr, tree.children, n_labels, None, weights), check=False)
     if len(labels) == 0:
         return PlacedTree(whole, np.arange(len(tree.children)), np.arange(tree.n_nodes))
-    homes = find_homes(tree, labels, embeddings, weights, settings)
+    homes = find_homes(tree, labels, embeddings, weights, settings, n_jobs)
     growing = _Growing(tree, embeddings, weights, settings, random_state)
     order = np.lexsort((labels, -weights[labels]))  # frequent labels first, as in a tree
     for label, home in zip(labels[order].tolist(), homes[order].tolist(), strict=True):
@@ -111,96 +114,31 @@ def place_new_labels(
 
 
 def find_homes(
-    tree: LabelTree, labels: Int64s, embeddings: Any, weights: Float64s, settings: TreeSettings
-) -> NDArray[np.int64]:
+    tree: LabelTree, labels: Int64s, embeddings: Any, weights: Float64s, settings: TreeSettings, n_jobs: int | None = 1
+) -> Int64s:
     """Return the node that each of the labels becomes a child of."""
-    similarity, frequency = _coefficients(settings)
-    old = np.zeros(len(weights))
-    old[: tree.n_labels] = np.where(tree.label_parent >= 0, weights[: tree.n_labels], 0)
-    mass, counts = tree.mass(old[: tree.n_labels]), np.maximum(tree.n_labels_below, 1)
-    at = np.zeros(len(labels), np.int64)
-    open_labels = np.arange(len(labels))
-    depth = 0
-    centres = _Centres(tree, embeddings, old, similarity > 0)
-    while len(open_labels):
-        below = centres.of_depth(depth + 1)
-        going = []
-        for node in np.unique(at[open_labels]).tolist():
-            mine = open_labels[at[open_labels] == node]
-            children = tree.children[tree.child_ptr[node] : tree.child_ptr[node + 1]].astype(np.int64)
-            is_node = children >= 0
-            score = np.zeros((len(mine), len(children)))
-            if similarity > 0:
-                rows = below.rows(children)
-                score += similarity * np.asarray((embeddings[labels[mine]] @ rows.T).todense())
-            if frequency > 0:
-                total = mass[node] or 1.0
-                mean = np.where(is_node, mass[np.maximum(children, 0)] / counts[np.maximum(children, 0)], 0.0)
-                mean[~is_node] = old[~children[~is_node]]
-                score -= frequency * np.abs(weights[labels[mine], None] - mean[None, :]) / total
-            best = children[np.argmax(score, axis=1)]
-            at[mine] = np.where(best >= 0, best, node)
-            going.append(mine[best >= 0])
-        open_labels = np.concatenate(going)
-        depth += 1
-    return at
-
-
-def _coefficients(settings: TreeSettings) -> tuple[float, float]:
-    """Return the factors of similarity and frequency in the order of a split."""
     similarity, frequency = coefficients(settings.tradeoff, settings.path)
-    return similarity / 2, frequency
-
-
-class _Centres:
-    """The centres of the nodes of one depth after another, and the embeddings of labels."""
-
-    def __init__(self, tree: LabelTree, embeddings: Any, weights: Float64s, needed: bool) -> None:
-        self.tree, self.embeddings, self.weights, self.needed = tree, embeddings, weights, needed
-        self._paths = _label_paths(tree) if needed else []
-
-    def of_depth(self, depth: int) -> _Centres:
-        """Compute the centres of the nodes of this depth."""
-        if not self.needed or depth >= len(self._paths):
-            self.place = np.full(self.tree.n_nodes, -1)
-            return self
-        node_of_label = self._paths[depth]
-        found = np.flatnonzero(node_of_label >= 0)
-        nodes, rows = np.unique(node_of_label[found], return_inverse=True)
-        self.place = np.full(self.tree.n_nodes, -1)
-        self.place[nodes] = np.arange(len(nodes))
-        shape = (len(nodes), self.embeddings.shape[0])
-        sums = sp.csr_array((self.weights[found].astype(np.float32), (rows, found)), shape=shape) @ self.embeddings
-        lengths = np.sqrt(np.asarray(sums.multiply(sums).sum(axis=1)).ravel())
-        lengths[lengths == 0] = 1
-        self.centres = sp.csr_array(sp.diags_array((1 / lengths).astype(np.float32)) @ sums)
-        return self
-
-    def rows(self, children: Int64s) -> Any:
-        """Return one row per child of a node of the depth above."""
-        is_node = children >= 0
-        if is_node.all():
-            return self.centres[self.place[children]]
-        if not is_node.any():
-            return self.embeddings[~children]
-        stacked = sp.vstack([self.centres[self.place[children[is_node]]], self.embeddings[~children[~is_node]]], "csr")
-        order = np.empty(len(children), np.int64)
-        order[np.concatenate([np.flatnonzero(is_node), np.flatnonzero(~is_node)])] = np.arange(len(children))
-        return sp.csr_array(stacked)[order]
-
-
-def _label_paths(tree: LabelTree) -> list[Int64s]:
-    """Return for each depth the node of that depth above each label, or -1."""
-    depth_of = tree.node_depth
-    paths = [np.full(tree.n_labels, -1, np.int64) for _ in range(int(depth_of.max()) + 1)]
-    at = tree.label_parent.astype(np.int64)
-    while (at >= 0).any():
-        found = np.flatnonzero(at >= 0)
-        for depth in np.unique(depth_of[at[found]]).tolist():
-            mine = found[depth_of[at[found]] == depth]
-            paths[depth][mine] = at[mine]
-        at[found] = tree.parent[at[found]]
-    return paths
+    known = np.asarray(weights, np.float64).copy()
+    known[: tree.n_labels][tree.label_parent < 0] = 0
+    known[labels] = weights[labels]
+    order, start = tree._leaf_layout
+    rows = sp.csr_array(embeddings, dtype=np.float32)
+    return _core.find_homes(
+        child_ptr=tree.child_ptr,
+        children=tree.children,
+        order=order,
+        start=start,
+        n_below=tree.n_labels_below,
+        indptr=rows.indptr.astype(np.int64),
+        columns=rows.indices.astype(np.int32),
+        values=rows.data,
+        n_columns=rows.shape[1],
+        weights=known,
+        similarity=similarity / 2,
+        frequency=frequency,
+        labels=np.ascontiguousarray(labels, np.int32),
+        n_threads=check_n_jobs(n_jobs),
+    )
 
 
 class _Growing:
@@ -224,7 +162,7 @@ class _Growing:
         """Return the largest number of children that a node may have; one that was wider may stay so."""
         before = int(self.widths[node]) if node < self.tree.n_nodes else 0
         is_leaf = all(child < 0 for child in self.children[node])
-        return max(self.fanout, self.settings.leaf_size if is_leaf else 0, before)
+        return max(int(SLACK * max(self.fanout, self.settings.leaf_size if is_leaf else 0)), before)
 
     def split_wide(self, nodes: Any) -> None:
         """Move some labels of nodes that are too wide into new nodes below them."""

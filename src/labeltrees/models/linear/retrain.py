@@ -206,7 +206,8 @@ def warm_problem(
     pair_costs = None if costs is None else costs[entries[inside][chosen]]
     counts = np.bincount(np.searchsorted(nodes, node_of_row), minlength=len(nodes))
     extra_ptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    return _Problem(edges, of_node, nodes, (number[edge][chosen], pair_points, pair_costs), extra_ptr, row)
+    pairs = (number[edge][chosen], pair_points, pair_costs)
+    return _Problem(edges, of_node, nodes, pairs, extra_ptr, row)
 
 
 def train_problem(

@@ -325,6 +325,7 @@ class _Update:
             rebuild=rebuild,
             frequencies=frequencies if rebuild else None,
             random_state=self.seed,
+            n_jobs=self.model.n_jobs,
         )
         return placed
 
