@@ -72,15 +72,29 @@ class Centres {
   double scale_[kLanes] = {}, mean_[kLanes] = {};
 };
 
+// The new labels at a node: a range of those that are on their way.
+struct Group {
+  int64_t node, begin, end;
+};
+
+// IN: pairs of a node and a label, by node. OUT: waiting, the labels.
+std::vector<Group> group_by_node(const std::vector<std::pair<int32_t, int32_t>>& pairs, std::vector<int32_t>& waiting) {
+  std::vector<Group> groups;
+  waiting.clear();
+  for (const auto& [node, label] : pairs) {
+    const auto at = static_cast<int64_t>(waiting.size());
+    if (groups.empty() || groups.back().node != node) groups.push_back({node, at, at});
+    waiting.push_back(label);
+    groups.back().end = at + 1;
+  }
+  return groups;
+}
+
 }  // namespace
 
 void find_homes(const TreeView& tree, const int32_t* order, const int64_t* start, const int64_t* n_below,
                 const PlacementRows& rows, double similarity, double frequency, const int32_t* labels, int64_t n_labels,
                 int64_t* homes, int n_threads) {
-  // The new labels at each node of one depth: a range of `waiting`.
-  struct Group {
-    int64_t node, begin, end;
-  };
   std::vector<int32_t> waiting(n_labels), best(n_labels);
   for (int64_t i = 0; i < n_labels; ++i) waiting[i] = static_cast<int32_t>(i);
   std::vector<Group> groups{{0, 0, n_labels}};
@@ -128,14 +142,7 @@ void find_homes(const TreeView& tree, const int32_t* order, const int64_t* start
         if (best[i] >= 0) going.emplace_back(best[i], waiting[i]);
       }
     std::sort(going.begin(), going.end());
-    groups.clear();
-    waiting.clear();
-    for (const auto& [node, label] : going) {
-      const auto at = static_cast<int64_t>(waiting.size());
-      if (groups.empty() || groups.back().node != node) groups.push_back({node, at, at});
-      waiting.push_back(label);
-      groups.back().end = at + 1;
-    }
+    groups = group_by_node(going, waiting);
   }
 }
 
