@@ -111,7 +111,7 @@ def ask(model: lt.LabelTreeClassifier, names: list[str]) -> None:
     for start in (0, 10, 20):
         items = names[start : start + 3]
         print(f"\n{', '.join(items)}")
-        print("  next: " + ", ".join(answer(items)[0]))
+        print("  next: " + ", ".join(model.titles(answer(items)[0])))
     rng = np.random.default_rng(0)
     microseconds = []
     for _ in range(2000):

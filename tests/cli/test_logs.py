@@ -13,6 +13,7 @@ from labeltrees.data.xmc import weights_beside
 from labeltrees.logs import PreparedLogs, pairs, shards
 
 FILES = {
+    "item_names.txt",
     "train.txt",
     "train.weights.txt",
     "test.txt",
@@ -76,8 +77,12 @@ def test_the_folder_holds_what_the_function_returns(prepared, log):
         assert (read.X != dataset.X).nnz == (read.Y != dataset.Y).nnz == 0
         for name in ("label_names", "feature_names", "sample_weight", "times", "groups"):
             np.testing.assert_array_equal(getattr(read, name), getattr(dataset, name))
+        assert read.label_texts.lists() == dataset.label_texts.lists()
     assert json.loads((prepared / "summary.json").read_text()) == expected.summary.to_json()
-    assert expected.train.label_names[0] == "No. 0, new"
+    assert expected.train.label_names[0] == "0"
+    assert expected.train.label_texts.title(0) == "No. 0, new"
+    again = PreparedLogs.load(prepared)
+    assert again.train.label_texts.lists() == expected.train.label_texts.lists()
 
 
 def test_the_table_shows_every_step(run, log, tmp_path):
@@ -101,7 +106,13 @@ def test_the_other_commands_take_the_folder(run, prepared, tmp_path):
     result = run("evaluate", model, prepared, "--json")
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout)["precision"]["1"] > 0.5
-    assert "No. " in run("predict", model, prepared, "-k", "2").stdout
+    labels = lt.load(model).label_names_.tolist()
+    first = run("predict", model, prepared, "-k", "1").stdout.splitlines()[0].split("\t")
+    assert first[0] in labels  # the id, and the name, which has a comma
+    assert first[1] == f"No. {first[0]}, new"
+    assert "No. " not in run("predict", model, prepared, "-k", "1", "--without-texts").stdout
+    by_name = run("predict", model, "--ask", json.dumps([f"No. {first[0]}, new"]), "-k", "1").stdout
+    assert by_name == run("predict", model, "--ask", json.dumps([first[0]]), "-k", "1").stdout
     assert run("imbalance", prepared).exit_code == 0
     assert run("tree", "build", prepared, "-o", tmp_path / "sales.tree").exit_code == 0
 
@@ -321,3 +332,12 @@ def test_invalid_weights_are_refused_with_their_file(tmp_path, weights, message)
     folder = small(tmp_path, weights)
     with pytest.raises(lt.errors.FileFormatError, match=rf"train\.weights\.txt: {message}"):
         load_data(str(folder))
+
+
+def test_no_event_after_the_start_of_the_test_means_no_test_points(run, log, tmp_path):
+    options = [*OPTIONS[: OPTIONS.index("--test-share")], "--test-since", "2040-01-01"]
+    result = run("logs", "prepare", log, "-o", tmp_path / "sales", *options)
+    assert result.exit_code == 0, result.output
+    assert "and 0 test points" in result.stdout
+    assert "no remaining context has items from 2040-01-01" in " ".join(result.stdout.split())
+    assert PreparedLogs.load(tmp_path / "sales").test.n_points == 0

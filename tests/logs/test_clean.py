@@ -222,9 +222,10 @@ def test_items_get_their_most_common_name():
         }
     )
     prepared = prepare(frame, item_name="name")
-    assert prepared.train.label_names.tolist() == ["Hat [1]", "Hat [2]", "3", "A"]
+    assert prepared.train.label_names.tolist() == ["1", "2", "3", "4"]
+    assert prepared.train.label_texts.lists() == [["Hat"], ["Hat"], [], ["A"]]
     assert prepared.summary.notes == {
-        "items without a name (their id is taken)": 1,
+        "items without a name": 1,
         "names of several items (their id is added)": 2,
     }
 

@@ -32,6 +32,7 @@ from labeltrees.cli.search_options import (
     score_options,
     search_options,
 )
+from labeltrees.data.encoders import ItemEncoder
 from labeltrees.data.files import write_any
 from labeltrees.data.point_blocks import PointBlocks
 from labeltrees.data.read_data import DataOptions
@@ -77,7 +78,11 @@ Examples:
     help="tsv: label, score, label, score, ...; jsonl: one object per line with labels and scores.",
 )
 @click.option("--explain", is_flag=True, help="Also print which words, items or features speak for each label.")
-@click.option("--with-texts", is_flag=True, help="Also print what people call each label, before its score.")
+@click.option(
+    "--with-texts/--without-texts",
+    default=None,
+    help="Also print what people call each label, before its score. [default: with, for items that have names]",
+)
 @vocabulary_options(help="Texts for --with-texts: two columns, or SKOS. [default: those that the model keeps]")
 @score_options("Leave out labels whose probability (score, if not calibrated) is below T. [default: the model's own]")
 @click.option(
@@ -105,7 +110,7 @@ def predict(
     k: int,
     form: str,
     explain: bool,
-    with_texts: bool,
+    with_texts: bool | None,
     vocabulary: str | None,
     language: str | None,
     score: ScoreOptions,
@@ -140,7 +145,11 @@ def predict(
     labels = rules.read(model)
     threshold = score.threshold_of(model) or None
     request = search.make_request(model, k, threshold=threshold, broader=broader, **labels)
-    titles = titles_of(model, vocabulary, language) if with_texts or vocabulary is not None else None
+    if with_texts is None:
+        with_texts = vocabulary is not None or (
+            type(model.encoder_) is ItemEncoder and titles_of(model, None, None) is not None
+        )
+    titles = titles_of(model, vocabulary, language) if with_texts else None
     if with_texts and titles is None:
         message = "--with-texts: the model keeps no texts of its labels; give them with --vocabulary FILE"
         raise InputError(message)

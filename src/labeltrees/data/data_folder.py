@@ -20,6 +20,7 @@ from labeltrees.errors import InputError
 
 TRAIN, TEST = "train", "test"
 POINT_FILES = (".times.txt", ".groups.txt")  # with one line per point, beside a file in XMC format
+ITEM_NAMES = "item_names.txt"  # id and name of each item that has one; a vocabulary, as `read_vocabulary` takes it
 SUMMARY_FILE = "summary.json"  # of a prepared log
 SUMMARY_FORMAT = "labeltrees logs summary"
 FOLDER_VERSION = 2  # of a prepared log; version 1 had no encoder, and weights that were not scaled
@@ -40,6 +41,16 @@ def folder_encoder(folder: Path) -> Encoder | None:
     """Return the encoder of a folder with train.txt and test.txt, None if it has none."""
     path = folder / ENCODER_FILE
     return read_encoder(path) if path.exists() else None
+
+
+def folder_label_texts(folder: Path, label_names: list[str]) -> dict[str, list[str]] | None:
+    """Return the names of the items of a folder, by id; None if it has none."""
+    path = folder / ITEM_NAMES
+    if not path.exists():
+        return None
+    known = set(label_names)
+    rows = (line.split("\t", 1) for line in read_lines(path))
+    return {row[0]: [row[1]] for row in rows if len(row) == 2 and row[0] in known}
 
 
 def folder_points(folder: Path, part: str, n_points: int) -> dict[str, NDArray[Any] | None]:

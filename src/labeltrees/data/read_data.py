@@ -22,6 +22,7 @@ from labeltrees.data.data_folder import (
     TRAIN,
     check_version,
     folder_encoder,
+    folder_label_texts,
     folder_points,
     parts_name,
     read_summary,
@@ -264,6 +265,7 @@ def _join(train: Dataset, test: Dataset) -> Dataset:
     if train.groups is not None:  # a test point is a group
         groups = np.concatenate([train.groups, train.groups.max(initial=0) + 1 + np.arange(test.n_points)])
     others: dict[str, Any] = {"encoder": train.encoder, "times": times, "groups": groups}
+    others["label_texts"] = train.label_texts
     return Dataset(X, Y, train.label_names, train.feature_names, weights, **others)
 
 
@@ -274,6 +276,8 @@ def _with_others(data: str, path: Path, part: str, options: DataOptions) -> Data
     label_names, feature_names = name_files(data, options)
     if label_names is not None:
         others["label_names"] = _read_names(label_names, dataset.n_labels, "label")
+        if Path(data).is_dir():
+            others["label_texts"] = folder_label_texts(Path(data), others["label_names"])
     if feature_names is not None:
         others["feature_names"] = _read_names(feature_names, dataset.n_features, "feature")
     if not others:

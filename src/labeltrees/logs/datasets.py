@@ -24,6 +24,7 @@ from labeltrees.logs.events import collect
 from labeltrees.logs.features import (
     LEAST_HIDDEN,
     LIST_SEPARATOR,
+    ItemNames,
     Masked,
     Matrix,
     TextFeatures,
@@ -120,8 +121,8 @@ class PointFeatures:
     points : frame
         From `order_points`; the first `n_train` are for training.
     frames : PointFrames
-    label_names, items
-        The name and the item of each label.
+    label_names : ItemNames
+        The id and the name of each label.
     settings : LogSettings
     vectorizer : optional
         Makes features of texts.
@@ -142,15 +143,14 @@ class PointFeatures:
         points: pl.DataFrame,
         n_train: int,
         frames: PointFrames,
-        label_names: list[str],
-        items: pl.Series,
+        label_names: ItemNames,
         settings: LogSettings,
         vectorizer: Any,
         named: list[pl.LazyFrame] | None,
         blocks: BlockFiles,
     ) -> None:
         self._points, self._n_train, self._settings, self._blocks = points, n_train, settings, blocks
-        self._n_labels = len(items)
+        self._n_labels = len(label_names.ids)
         self._random = np.random.default_rng(settings.random_state)
         self._more = np.random.default_rng([settings.random_state, 1])
         self._texts: TextFeatures | None = None
@@ -161,11 +161,10 @@ class PointFeatures:
         blocks.scatter("labels", self._by_point(frames.labels, "point", column="label", value=value))
         match settings.features:
             case "basket":
-                self.feature_names, self.encoder = label_names, ItemEncoder(label_names, items, weighting="log")
+                self._learn_items(label_names)
             case "history":
                 known = self._learn_names(self._by_point(frames.history, "point", name="item", value=value))
-                self.feature_names = name_items(known, named)[0]
-                self.encoder = ItemEncoder(self.feature_names, known, weighting="log")
+                self._learn_items(name_items(known, named))
             case "column":
                 values = self._by_point(frames.values, "point", "value")
                 separator = LIST_SEPARATOR if frames.values_are_lists else settings.feature_separator
@@ -174,7 +173,7 @@ class PointFeatures:
                     self._learn_texts(vectorizer)
                 else:
                     known = self._learn_names([split_names(frame, separator) for frame in values])
-                    self.feature_names = name_items(known, None)[0]
+                    self.feature_names = name_items(known, None).ids
                     self.encoder = ColumnEncoder(self.feature_names, separator=settings.feature_separator)
             case _:
                 if vectorizer is None:
@@ -239,6 +238,9 @@ class PointFeatures:
 
         self._blocks.scatter("features", found())
         return known
+
+    def _learn_items(self, items: ItemNames) -> None:
+        self.feature_names, self.encoder = items.ids, ItemEncoder(items.ids, items.others, weighting="log")
 
     def _learn_texts(self, vectorizer: Any) -> None:
         self._texts = TextFeatures(vectorizer, self._train_texts)
@@ -307,7 +309,8 @@ class PointDatasets:
     Parameters
     ----------
     features : PointFeatures
-    label_names : list of str
+    label_names : ItemNames
+        The id and the name of each label; the name is the text of the label.
     points : frame
         From `order_points`; the first `n_train` are for training.
     n_train : int
@@ -320,9 +323,10 @@ class PointDatasets:
     """
 
     def __init__(
-        self, features: PointFeatures, label_names: list[str], points: pl.DataFrame, n_train: int, settings: LogSettings
+        self, features: PointFeatures, label_names: ItemNames, points: pl.DataFrame, n_train: int, settings: LogSettings
     ) -> None:
-        self._features, self._label_names, self._n_train = features, label_names, n_train
+        self._features, self._label_names, self._n_train = features, label_names.ids, n_train
+        self._titles = label_names.names
         self._several = settings.features == "basket" and int(settings.points_per_context) > 1
         # Test points have weights in any case: results are shown by context and by traffic.
         weighted = settings.point_weights == "events"
@@ -336,7 +340,7 @@ class PointDatasets:
             self._groups = np.arange(n_train)
         self._n_points = points.height
         self.shapes = {
-            split: Shape(features.n_features, np.zeros(len(label_names), dtype=np.bool_)) for split in (TRAIN, TEST)
+            split: Shape(features.n_features, np.zeros(len(label_names.ids), dtype=np.bool_)) for split in (TRAIN, TEST)
         }
 
     def in_memory(self) -> tuple[Dataset, Dataset]:
@@ -352,6 +356,7 @@ class PointDatasets:
             texts=texts,
             encoder=self._features.encoder,
             times=None if self._times is None else self._times[points],
+            label_texts=None if self._titles is None else [[] if name is None else [name] for name in self._titles],
         )
         middle = int(np.searchsorted(points, self._n_train))
         train, test = whole[:middle], whole[middle:]

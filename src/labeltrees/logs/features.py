@@ -227,34 +227,52 @@ def _some(matrix: Matrix, keep: np.ndarray, binary: bool = False) -> Matrix:
     return sparse.csr_array((values, matrix.indices[keep], indptr.astype(matrix.indptr.dtype)), shape=matrix.shape)
 
 
-def name_items(items: pl.Series, events: list[pl.LazyFrame] | None) -> tuple[list[str], dict[str, int]]:
-    """Return the names of `items`, and how many names were changed, by reason.
+class ItemNames(NamedTuple):
+    """The ids of items as texts, their names (None: the log has none), and how many were changed, by reason.
+
+    `others` has a second name by which each item is known, all different: its name, with the id where several items
+    have it; without names the item as the log has it.
+    """
+
+    ids: list[str]
+    names: list[str | None] | None
+    others: list[str]
+    changed: dict[str, int]
+
+
+def name_items(items: pl.Series, events: list[pl.LazyFrame] | None) -> ItemNames:
+    """Return the ids and names of `items`.
 
     Parameters
     ----------
     items : series
         The items, texts or integers, all different.
     events : list of frames, optional
-        With the columns item and name. An item gets its most common name, of ties the smallest. Without it, and for
-        items without a name, the item itself is the name.
+        With the columns item and name. An item gets its most common name, of ties the smallest.
     """
     named = pl.DataFrame({"item": items, "name": items.cast(pl.String)})
-    counts = {}
-    if events is not None:
-        given = _most_common(events)
-        named = named.join(given, on="item", how="left", suffix="_given", maintain_order="left")
-        counts["items without a name (their id is taken)"] = named["name_given"].null_count()
-        named = named.select("item", pl.coalesce("name_given", "name").alias("name"))
-    named = named.with_columns(one_line(pl.col("name")).alias("line"))
-    counts["names with line breaks (a space is put)"] = int((named["line"] != named["name"]).sum())
-    repeated = pl.col("line").is_duplicated()
-    with_id = pl.concat_str(pl.col("line"), pl.lit(" ["), one_line(pl.col("item").cast(pl.String)), pl.lit("]"))
-    named = named.with_columns(repeated.alias("repeated")).with_columns(
-        pl.when("repeated").then(with_id).otherwise("line").alias("unique")
-    )
-    counts["names of several items (their id is added)"] = int(named["repeated"].sum())
-    names = named["unique"].to_list()
-    return _make_different(names), {what: count for what, count in counts.items() if count}
+    ids, changed = _one_line_each(named["name"], named["name"])
+    if events is None:
+        return ItemNames(ids, None, named["name"].to_list(), changed)
+    named = named.join(_most_common(events), on="item", how="left", suffix="_given", maintain_order="left")
+    names = named.select(pl.coalesce("name_given", "name").alias("shown"))["shown"]
+    others, changed = _one_line_each(names, named["name"])
+    if named["name_given"].null_count():
+        changed = {"items without a name": named["name_given"].null_count()} | changed
+    return ItemNames(ids, named.select(one_line(pl.col("name_given")))["name_given"].to_list(), others, changed)
+
+
+def _one_line_each(names: pl.Series, ids: pl.Series) -> tuple[list[str], dict[str, int]]:
+    """Return names that are one line each and all different, and how many were changed, by reason."""
+    named = pl.DataFrame({"name": names, "id": ids}).with_columns(one_line(pl.col("name")).alias("line"))
+    repeated = named["line"].is_duplicated()
+    with_id = pl.concat_str(pl.col("line"), pl.lit(" ["), one_line(pl.col("id")), pl.lit("]"))
+    unique = named.select(pl.when(repeated).then(with_id).otherwise(pl.col("line")).alias("unique"))["unique"]
+    counts = {
+        "names with line breaks (a space is put)": int((named["line"] != named["name"]).sum()),
+        "names of several items (their id is added)": int(repeated.sum()),
+    }
+    return _make_different(unique.to_list()), {what: count for what, count in counts.items() if count}
 
 
 def one_line(text: pl.Expr) -> pl.Expr:

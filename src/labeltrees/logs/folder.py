@@ -15,6 +15,7 @@ from scipy import sparse
 from labeltrees._files import refuse_file, replacing_folder, write_atomically
 from labeltrees.data.data_folder import (
     FOLDER_VERSION,
+    ITEM_NAMES,
     POINT_FILES,
     SUMMARY_FILE,
     SUMMARY_FORMAT,
@@ -22,6 +23,7 @@ from labeltrees.data.data_folder import (
     TRAIN,
     check_version,
     folder_encoder,
+    folder_label_texts,
     folder_points,
     parts_name,
     read_summary,
@@ -40,6 +42,7 @@ _FILES = {
     *(f"{split}{ending}" for split in _SPLITS for ending in (".txt", ".weights.txt", *POINT_FILES)),
     "labels.txt",
     "features.txt",
+    ITEM_NAMES,
     ENCODER_FILE,
     SUMMARY_FILE,
 }
@@ -163,6 +166,10 @@ class PreparedLogs(tuple[Dataset, Dataset]):
                     _write_lines(new / f"{split}.groups.txt", map(str, points.groups.tolist()))
             names = self.train.label_names
             _write_lines(new / "labels.txt", [] if names is None else names.tolist())
+            texts = self.train.label_texts
+            if texts is not None and names is not None:
+                titles = zip(names.tolist(), texts.titles(np.arange(len(names))).tolist(), strict=True)
+                _write_lines(new / ITEM_NAMES, (f"{name}\t{title}" for name, title in titles if title is not None))
             if self.train.feature_names is not None:
                 _write_lines(new / "features.txt", self.train.feature_names.tolist())
             if self.encoder is not None:
@@ -192,6 +199,7 @@ class PreparedLogs(tuple[Dataset, Dataset]):
         for split in _SPLITS:
             read = read_xmc(path / f"{split}.txt", 0)
             others: dict[str, Any] = {"encoder": encoder, **folder_points(path, split, read.n_points)}
+            others["label_texts"] = folder_label_texts(path, label_names)
             pair.append(Dataset(read.X, read.Y, label_names, feature_names, read.sample_weight, **others))
         return cls(pair[0], pair[1], encoder, summary)
 

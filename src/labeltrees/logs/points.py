@@ -230,9 +230,6 @@ def order_points(points: pl.DataFrame, settings: LogSettings) -> tuple[pl.DataFr
     if n_train == 0:
         message = f"all {points.height:,} remaining points are for testing, none for training"
         raise InputError(message)
-    if settings.test_since is not None and n_train == points.height:
-        message = f"there are no test points: no remaining context has items from {settings.test_since} on"
-        raise InputError(message)
     order = np.concatenate([np.flatnonzero(~for_test), np.flatnonzero(for_test)])
     return points[order].with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias("point")), n_train
 

@@ -133,7 +133,7 @@ def _prepare(
     points, n_train = order_points(pl.concat(made.points), settings)
     stages.start("making features")
     named = [shard.select("item", "name") for shard in _frames(events, work)] if "name" in opened.columns else None
-    label_names, changed = name_items(items["item"], named)
+    label_names = name_items(items["item"], named)
     size = None if parts is None else max(parts.points_per_part // int(settings.points_per_context), 1)
     blocks = BlockFiles(points.height, size, folder)
     features = PointFeatures(
@@ -146,7 +146,6 @@ def _prepare(
             pairs.lists,
         ),
         label_names,
-        items["item"],
         settings,
         vectorizer,
         named,
@@ -160,9 +159,11 @@ def _prepare(
     else:
         stages.start("writing parts")
         datasets.write(parts.folder, parts.points_per_part, stages.report)
-    notes = features.notes() | changed
+    notes = features.notes() | label_names.changed
     if pairs.n_several_values:
         notes["points with several feature values (the most common is taken)"] = pairs.n_several_values
+    if settings.test_since is not None and n_train == points.height:
+        notes[f"test points (no remaining context has items from {settings.test_since} on)"] = 0
     if threshold.n_weak:
         notes["pairs of low engagement kept (most events are in such pairs)"] = threshold.n_weak
     leaks = {}

@@ -467,12 +467,12 @@ def _has_items(encoder: Any) -> bool:
 
 
 def _item_names(encoder: Any) -> dict[str, Any]:
-    """Return the names of the items of each column; those of a model that reads items are the column "items"."""
+    """Return the names and ids of the items of each column; a model that reads items has the column "items"."""
     parts = encoder.parts if isinstance(encoder, UnionEncoder) else {"items": encoder}
     return {
-        column: part.feature_names
+        column: list(dict.fromkeys([*part.item_ids, *part.feature_names.tolist()]))
         for column, part in parts.items()
-        if isinstance(part, ItemEncoder) and part.feature_names is not None
+        if isinstance(part, ItemEncoder)
     }
 
 

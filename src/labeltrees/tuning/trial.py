@@ -149,11 +149,11 @@ class Sample:
         elif shares_embeddings(model, self.train) and not has_texts:
             model.set_params(tree=replace(builder_of(own), embeddings=self.embeddings(model)))
         started = time.perf_counter()
-        if has_texts and not self.train.is_text:
-            model.fit(self.train.arguments()._replace(label_names=None, feature_names=None))
-        elif self.train.has_items:  # evidence learns which labels are the same items as features
+        if self.train.has_items:  # evidence learns which labels are the same items as features
             model.fit(self.train.arguments())
             model._label_names = None
+        elif has_texts and not self.train.is_text:
+            model.fit(self.train.arguments()._replace(label_names=None, feature_names=None))
         else:
             model.fit(self.train.points, self.train.Y, **self.train.fit_arguments(model))
         seconds = already + time.perf_counter() - started

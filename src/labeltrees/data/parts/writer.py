@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from contextlib import ExitStack
 from pathlib import Path
@@ -24,6 +25,8 @@ from labeltrees.data.tfidf import TfidfVectorizer
 from labeltrees.errors import InputError, LabelTreesError
 
 POINTS_PER_PART = 250_000
+
+_logger = logging.getLogger("labeltrees")
 
 
 class _Block(NamedTuple):
@@ -239,7 +242,7 @@ def write_parts(dataset: Dataset, folder: FilePath, points_per_part: int = POINT
     if not isinstance(dataset, Dataset):
         refuse("dataset", "a Dataset", dataset)
     if dataset.label_texts is not None:
-        refuse("dataset", "one without label_texts: parts do not hold them; give them to `fit`", dataset)
+        _logger.warning("parts do not hold texts of labels, such as names of items; give them to `predict` and `serve`")
     encoder = dataset.encoder
     if encoder is None and isinstance(dataset.vectorizer, TfidfVectorizer):
         encoder = TextEncoder(dataset.vectorizer)

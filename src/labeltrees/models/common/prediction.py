@@ -118,6 +118,39 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin, LabelRulesMixin):
         """The names of the labels (L,), or None if they have no names."""
         return None if self._label_names is None else self._label_names.array
 
+    def titles(self, labels: Any) -> Any:
+        """Return what people call labels, such as the names of items whose labels are ids.
+
+        Parameters
+        ----------
+        labels : array of any shape
+            As `predict_topk` and a `Predictor` return them: names, or ids if labels have no names.
+
+        Returns
+        -------
+        array of the same shape
+            The first of the label's texts (`label_texts_`); None for padding and for labels without texts.
+
+        Examples
+        --------
+        >>> import labeltrees as lt
+        >>> train = lt.Dataset([[1, 0], [0, 1]], [["17"], ["4"]], label_texts={"17": "Milk, fresh", "4": "Bread"})
+        >>> model = lt.LabelTreeClassifier().fit(train)
+        >>> model.titles(model.predict_topk([[1, 0]], k=2)[0]).tolist()
+        [['Milk, fresh', 'Bread']]
+        """
+        texts = getattr(self, "label_texts_", None)
+        given = np.asarray(labels, dtype=None if self._label_names is None else object)
+        if texts is None:
+            return np.full(given.shape, None, dtype=object)
+        if self._label_names is not None:
+            flat = given.ravel().tolist()
+            known = iter(
+                np.asarray(self._label_names.ids("labels", [name for name in flat if name is not None])).tolist()
+            )
+            given = np.array([-1 if name is None else next(known) for name in flat], np.int64).reshape(given.shape)
+        return texts.titles(given)
+
     @property
     def classes_(self) -> Any:
         """The names of the labels (L,), or their ids if they have no names."""

@@ -16,7 +16,7 @@ from labeltrees.search.evidence_arrays import ShortRows, strongest_entries
 # The most frequent items get weights in closed form: 3 seconds, and 340 MB. The next ones, if they are in enough
 # baskets, get them among the items that are most often in the same baskets.
 MAX_DENSE, MAX_SPARSE, MIN_BASKETS, N_OTHERS = 4096, 20_000, 5, 64
-N_KEPT = 256  # largest weights of an item
+N_KEPT = 512  # largest weights of an item
 N_PROPOSED = 64  # labels that an item proposes
 _NEVER = -1000.0  # the weight of an item for itself, where no item is bought again
 _MAX_PAIRS = 50_000_000  # of items in the same basket: larger baskets are left out, which bounds the memory

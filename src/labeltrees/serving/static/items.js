@@ -19,8 +19,8 @@ function itemField(column, canPick, {find, changed}) {
   input.setAttribute("list", options.id);
   input.setAttribute("aria-describedby", hint.id);
   field.append(options, hint, picked);
-  const add = text => {
-    for (const item of listed(text)) {
+  const add = (...items) => {
+    for (const item of items) {
       const button = made("button", {type: "button", textContent: item});
       button.setAttribute("aria-label", `Remove ${item}`);
       const line = made("li", {});
@@ -36,10 +36,10 @@ function itemField(column, canPick, {find, changed}) {
   input.addEventListener("keydown", async event => {
     const typed = input.value.trim();
     if (event.key !== "Enter" || !typed) return;
-    if (typed.includes(",")) { add(typed); return; }
     const names = await find(typed).catch(() => []);
     if (input.value.trim() !== typed) return;
-    const exact = names.find(name => name.toLowerCase() === typed.toLowerCase());
+    const exact = names.find(name => name.toLowerCase() === typed.toLowerCase());  // a name can have commas
+    if (!exact && typed.includes(",")) { add(...listed(typed)); return; }
     add(exact || names[0] || typed);
   });
   let last = 0;
