@@ -6,6 +6,7 @@ the repository). It holds `train.txt.xz` and `test.txt.xz` in the XMC format, or
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import lzma
@@ -48,7 +49,8 @@ def load(name: str) -> tuple[lt.Dataset, lt.Dataset]:
         return lt.Dataset(normalize(train.X), train.Y), lt.Dataset(normalize(test.X), test.Y)
     paths = folder / "train.jsonl.xz", folder / "test.jsonl.xz"
     source = [*(path.stat().st_size for path in paths), repr(VECTORIZER)]
-    return cached_pair(name, source, lambda: inputs.load(folder, VECTORIZER))
+    # A copy: reading fits it to the texts.
+    return cached_pair(name, source, lambda: inputs.load(folder, copy.deepcopy(VECTORIZER)))
 
 
 def cached_pair(

@@ -1,6 +1,7 @@
 #include "search/engine.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "search/results.hpp"
@@ -72,52 +73,111 @@ void SearchEngine::set_retired(const int32_t* ids, int64_t n) {
       ids, n, n_labels_, trees_.size(), [&](size_t tree) -> const TreeLinks& { return trees_[tree]->links; }));
 }
 
-void SearchEngine::start(SearchScratch& scratch) const {
-  scratch.queries.resize(trees_.size());
-  scratch.memos.resize(trees_.size());
-  scratch.filters.start(trees_.size(), retired_);
+SearchRequest SearchEngine::searched(const SearchRequest& request) const {
+  if (!blends(request))
+    return request.selects() ? request.widened(std::min<int64_t>(request.n_compared(), n_labels_)) : request;
+  SearchRequest wider =
+      request.widened(std::min<int64_t>(std::max<int64_t>(request.n_compared(), evidence_->n_searched), n_labels_));
+  wider.n_candidates = std::min<int64_t>(evidence_->n_candidates, n_labels_);
+  wider.threshold = 0.0f;  // evidence can raise a score
+  return wider;
 }
 
-void SearchEngine::set_filters(SearchScratch& scratch, const SearchRequest& request, int64_t query) {
-  scratch.filters.set(request, query, n_labels_, true,
+void SearchEngine::start(SearchScratch& scratch, const SearchRequest& request, size_t n_flights) const {
+  const bool per_query = request.candidates.per_query() || request.exclude.per_query();
+  if (!per_query) scratch.filters.start(trees_.size(), retired_);
+  for (size_t i = 0; i < n_flights; ++i) {
+    QueryInFlight& flight = scratch.flights[i];
+    flight.queries.resize(trees_.size());
+    flight.memos.resize(trees_.size());
+    flight.filters = per_query ? &flight.own_filters : &scratch.filters;
+    if (per_query) flight.own_filters.start(trees_.size(), retired_);
+  }
+}
+
+void SearchEngine::set_queries(QueryInFlight& flight, const QueryRow& row) const {
+  flight.row = row;
+  for (size_t tree = 0; tree < trees_.size(); ++tree) set_query(flight.queries[tree], tree, row);
+}
+
+void SearchEngine::set_filters(QueryInFlight& flight, const SearchRequest& request, int64_t query) const {
+  flight.filters->set(request, query, n_labels_, true,
                       [&](size_t tree) -> const TreeLinks& { return trees_[tree]->links; });
 }
 
-void SearchEngine::find(SearchScratch& scratch, const SearchRequest& request, int64_t query, SearchStats& stats) {
-  set_filters(scratch, request, query);
-  if (trees_.size() > 1) return run_ensemble(scratch, request, stats);
-  // A little below the threshold, because of rounding: `write_selected` compares the scores themselves.
-  const float floor = request.threshold > 0.0f && !request.discounts
-                          ? std::log(request.threshold) - 1e-5f * (1.0f + std::fabs(std::log(request.threshold)))
-                          : Frontier::kNone;
-  scratch.best.start(request.k, request.n_returned(), request.limits, request.limit_factor, floor);
-  scratch.tree_search.run(trees_[0]->store, scratch.queries[0], request, scratch.filters.of_tree(0), scratch.best,
-                          stats);
+void SearchEngine::begin(QueryInFlight& flight, const SearchRequest& request, const SearchRequest& searched,
+                         int64_t query) const {
+  flight.query = query;
+  flight.stats = {};
+  flight.stats.no_features = flight.queries[0].empty();
+  set_filters(flight, request, query);
+  flight.tree = 0;
+  flight.pooled.clear();
+  if (answers_by_prior(flight.queries[0])) {
+    flight.tree = trees_.size();
+    return;
+  }
+  flight.request = searched;
+  const auto n_trees = static_cast<int64_t>(trees_.size());  // each tree gets an equal share of the budgets
+  for (int64_t* budget : {&flight.request.max_chunks, &flight.request.max_microseconds})
+    if (*budget) *budget = std::max<int64_t>(*budget / n_trees, 1);
+  begin_tree(flight);
 }
 
-int64_t SearchEngine::run(SearchScratch& scratch, const SearchRequest& request, int64_t query, int64_t* labels,
-                          float* scores, SearchStats& stats) {
-  stats.no_features = scratch.queries[0].empty();
-  if (answers_by_prior(scratch.queries[0])) return run_prior(scratch, request.by_prior(), query, labels, scores);
-  const int64_t found = run_trees(scratch, request, query, labels, scores, stats);
+void SearchEngine::begin_tree(QueryInFlight& flight) const {
+  const SearchRequest& request = flight.request;
+  const bool one_tree = trees_.size() == 1;
+  // A little below the threshold, because of rounding: `write_selected` compares the scores themselves.
+  const float floor = one_tree && request.threshold > 0.0f && !request.discounts
+                          ? std::log(request.threshold) - 1e-5f * (1.0f + std::fabs(std::log(request.threshold)))
+                          : Frontier::kNone;
+  flight.best.start(request.k, one_tree ? request.n_returned() : request.k, request.limits, request.limit_factor,
+                    floor);
+  flight.memos[flight.tree].clear();
+  flight.search.start(trees_[flight.tree]->store, flight.queries[flight.tree], request,
+                      flight.filters->of_tree(flight.tree), flight.best, flight.stats,
+                      one_tree ? nullptr : &flight.memos[flight.tree]);
+}
+
+bool SearchEngine::step(QueryInFlight& flight) const {
+  if (flight.tree == trees_.size()) return false;
+  if (flight.search.step()) return true;
+  if (trees_.size() > 1)
+    for (const ScoredLabel& found : flight.best.sorted()) flight.pooled.push_back(found.label);
+  if (flight.request.discounts) flight.request.discounts += trees_[flight.tree]->store.n_nodes();
+  if (++flight.tree == trees_.size()) return false;
+  begin_tree(flight);
+  return true;
+}
+
+int64_t SearchEngine::finish(SearchScratch& scratch, QueryInFlight& flight, const SearchRequest& request,
+                             int64_t* labels, float* scores) const {
+  if (answers_by_prior(flight.queries[0])) return finish_prior(scratch, flight, request.by_prior(), labels, scores);
+  const int64_t found = finish_trees(scratch, flight, request, labels, scores);
   if (request.calibration) request.calibration->apply(scores, found);
   return found;
 }
 
-int64_t SearchEngine::run_trees(SearchScratch& scratch, const SearchRequest& request, int64_t query, int64_t* labels,
-                                float* scores, SearchStats& stats) {
-  if (blends(request)) return run_blended(scratch, request, query, labels, scores, stats);
+int64_t SearchEngine::finish_trees(SearchScratch& scratch, QueryInFlight& flight, const SearchRequest& request,
+                                   int64_t* labels, float* scores) const {
   const bool one_tree = trees_.size() == 1;
-  if (!request.selects()) {
-    find(scratch, request, query, stats);
+  if (!one_tree) average_trees(flight);
+  if (!blends(request) && !request.selects()) {
     auto score_of = [&](const ScoredLabel& found) { return one_tree ? std::exp(found.score) : found.score; };
-    return write_found(scratch.best.sorted(), score_of, labels, scores);
+    return write_found(flight.best.sorted(), score_of, labels, scores);
   }
-  find(scratch, request.widened(std::min<int64_t>(request.n_compared(), n_labels_)), query, stats);
-  scratch.candidates = scratch.best.sorted();
+  scratch.candidates = flight.best.sorted();
   if (one_tree)
     for (ScoredLabel& found : scratch.candidates) found.score = std::exp(found.score);
-  return write_selected(scratch, request, scratch.candidates, labels, scores);
+  if (blends(request)) {  // the trees propose labels, the evidence adjusts their scores
+    scratch.evidence.set_row(*evidence_, flight.row.features, flight.row.values, flight.row.n);
+    const LabelFilter& filter = flight.filters->of_tree(0);
+    scratch.evidence.propose(*evidence_, scratch.candidates, [&](int32_t label) { return filter.allows_label(label); });
+    scratch.evidence.blend(*evidence_, scratch.candidates, filter.weights);
+  }
+  if (request.selects()) return write_selected(scratch, request, scratch.candidates, labels, scores);
+  if (static_cast<int64_t>(scratch.candidates.size()) > request.k) scratch.candidates.resize(request.k);
+  return write_found(scratch.candidates, [](const ScoredLabel& found) { return found.score; }, labels, scores);
 }
 
 float SearchEngine::similarity(int32_t a, int32_t b) const {
@@ -133,120 +193,120 @@ int64_t SearchEngine::write_selected(SearchScratch& scratch, const SearchRequest
 }
 
 // Labels by how often they occur, for a query without a feature.
-int64_t SearchEngine::run_prior(SearchScratch& scratch, const SearchRequest& request, int64_t query, int64_t* labels,
-                                float* scores) {
-  set_filters(scratch, request, query);
+int64_t SearchEngine::finish_prior(SearchScratch& scratch, QueryInFlight& flight, const SearchRequest& request,
+                                   int64_t* labels, float* scores) const {
   const SearchRequest wider = request.widened(std::min<int64_t>(request.n_compared(), n_labels_));
-  scratch.best.start(wider.k, wider.k, wider.limits, wider.limit_factor);
-  const float* weights = scratch.filters.of_tree(0).weights;
+  flight.best.start(wider.k, wider.k, wider.limits, wider.limit_factor);
+  const float* weights = flight.filters->of_tree(0).weights;
   prior_.find(
-      scratch.filters.of_tree(0), [&](int32_t label) { return weights ? std::exp(weights[~label]) : 1.0f; },
-      scratch.best);
-  scratch.candidates = scratch.best.sorted();
+      flight.filters->of_tree(0), [&](int32_t label) { return weights ? std::exp(weights[~label]) : 1.0f; },
+      flight.best);
+  scratch.candidates = flight.best.sorted();
   return write_selected(scratch, request, scratch.candidates, labels, scores);
 }
 
-// The trees propose labels, the evidence adjusts their scores, and the k best are returned.
-int64_t SearchEngine::run_blended(SearchScratch& scratch, const SearchRequest& request, int64_t query, int64_t* labels,
-                                  float* scores, SearchStats& stats) {
-  SearchRequest wider =
-      request.widened(std::min<int64_t>(std::max<int64_t>(request.n_compared(), evidence_->n_searched), n_labels_));
-  wider.n_candidates = std::min<int64_t>(evidence_->n_candidates, n_labels_);
-  wider.threshold = 0.0f;  // evidence can raise a score
-  find(scratch, wider, query, stats);
-  scratch.candidates = scratch.best.sorted();
-  if (trees_.size() == 1)
-    for (ScoredLabel& found : scratch.candidates) found.score = std::exp(found.score);
-  const LabelFilter& filter = scratch.filters.of_tree(0);
-  scratch.evidence.propose(*evidence_, scratch.candidates, [&](int32_t label) { return filter.allows_label(label); });
-  scratch.evidence.blend(*evidence_, scratch.candidates, scratch.filters.of_tree(0).weights);
-  if (request.selects()) return write_selected(scratch, request, scratch.candidates, labels, scores);
-  if (static_cast<int64_t>(scratch.candidates.size()) > request.k) scratch.candidates.resize(request.k);
-  return write_found(scratch.candidates, [](const ScoredLabel& found) { return found.score; }, labels, scores);
-}
-
-// Scores the k best labels of every tree in all trees, and leaves the k best in scratch.best with the means of their
-// probabilities, weighted. Each tree gets an equal share of the budgets.
-void SearchEngine::run_ensemble(SearchScratch& scratch, const SearchRequest& request, SearchStats& stats) {
-  auto n_trees = static_cast<int64_t>(trees_.size());
-  SearchRequest share = request;
-  if (request.max_chunks) share.max_chunks = std::max<int64_t>(request.max_chunks / n_trees, 1);
-  if (request.max_microseconds) share.max_microseconds = std::max<int64_t>(request.max_microseconds / n_trees, 1);
-  scratch.pooled.clear();
-  for (int64_t tree = 0; tree < n_trees; ++tree) {
-    scratch.memos[tree].clear();
-    scratch.best.start(request.k, request.k, request.limits, request.limit_factor);
-    scratch.tree_search.run(trees_[tree]->store, scratch.queries[tree], share, scratch.filters.of_tree(tree),
-                            scratch.best, stats, &scratch.memos[tree]);
-    if (share.discounts) share.discounts += trees_[tree]->store.n_nodes();
-    for (const ScoredLabel& found : scratch.best.sorted()) scratch.pooled.push_back(found.label);
-  }
-  std::sort(scratch.pooled.begin(), scratch.pooled.end());
-  scratch.pooled.erase(std::unique(scratch.pooled.begin(), scratch.pooled.end()), scratch.pooled.end());
-  scratch.best.start(request.n_returned(), request.n_returned(), request.limits, request.limit_factor);
-  const float* weights = scratch.filters.of_tree(0).weights;
-  for (int32_t label : scratch.pooled) {
+// Scores the k best labels of every tree in all trees.
+void SearchEngine::average_trees(QueryInFlight& flight) const {
+  const SearchRequest& request = flight.request;
+  std::sort(flight.pooled.begin(), flight.pooled.end());
+  flight.pooled.erase(std::unique(flight.pooled.begin(), flight.pooled.end()), flight.pooled.end());
+  flight.best.start(request.n_returned(), request.n_returned(), request.limits, request.limit_factor);
+  const float* weights = flight.filters->of_tree(0).weights;
+  for (int32_t label : flight.pooled) {
     float sum = 0.0f;
-    for (int64_t tree = 0; tree < n_trees; ++tree)
-      sum += std::exp(scratch.tree_search.path_score(trees_[tree]->store, trees_[tree]->links, scratch.queries[tree],
-                                                     label, scratch.memos[tree], stats));
+    for (size_t tree = 0; tree < trees_.size(); ++tree)
+      sum += std::exp(flight.search.path_score(trees_[tree]->store, trees_[tree]->links, flight.queries[tree], label,
+                                               flight.memos[tree], flight.stats));
     const float weight = weights ? std::exp(weights[~label]) : 1.0f;
-    scratch.best.offer(weight * sum / static_cast<float>(n_trees), label);
+    flight.best.offer(weight * sum / static_cast<float>(trees_.size()), label);
   }
 }
 
 void SearchEngine::search(const QueryRows& rows, const SearchRequest& request, int n_threads, Job& job,
                           const SearchResults& results) {
   require_links(request);
+  const SearchRequest wider = searched(request);
+  // One after another where time is measured, and where every search would have its own table of boosted weights.
+  const bool per_query = request.candidates.per_query() || request.exclude.per_query();
+  const bool in_turn = !results.microseconds && !request.max_microseconds && !(per_query && request.boosts.given());
+  const size_t n_flights = in_turn ? SearchScratch::kInFlight : 1;
   search_batch(
-      pool_, rows.n, n_threads, job, results, [&](SearchScratch& scratch) { start(scratch); },
-      [&](int64_t query, SearchScratch& scratch, int64_t* labels, float* scores, SearchStats& stats) {
-        const QueryRow row = scratch.row.of(rows, query, n_features_);
-        for (size_t tree = 0; tree < trees_.size(); ++tree) set_query(scratch.queries[tree], tree, row);
-        if (blends(request)) scratch.evidence.set_row(*evidence_, row.features, row.values, row.n);
-        return run(scratch, request, query, labels, scores, stats);
+      pool_, rows.n, n_threads, job, [&](SearchScratch& scratch) { start(scratch, request, n_flights); },
+      [&](int64_t first, int64_t end, SearchScratch& scratch) {
+        auto begin_next = [&](QueryInFlight& flight) {
+          job.check();
+          if (results.microseconds) flight.begin = SearchClock::now();
+          set_queries(flight, flight.copy.of(rows, first, n_features_));
+          begin(flight, request, wider, first++);
+        };
+        std::array<QueryInFlight*, SearchScratch::kInFlight> live;
+        size_t n_live = 0;
+        for (; n_live < n_flights && first < end; ++n_live) begin_next(*(live[n_live] = &scratch.flights[n_live]));
+        while (n_live > 0) {
+          for (size_t i = 0; i < n_live; ++i) {
+            QueryInFlight& flight = *live[i];
+            if (step(flight)) continue;
+            const int64_t query = flight.query;
+            const int64_t found = finish(scratch, flight, request, results.labels_of(query), results.scores_of(query));
+            results.finish(query, found, flight.stats, flight.begin);
+            if (first < end)
+              begin_next(flight);
+            else
+              live[i--] = live[--n_live];
+          }
+        }
       });
+}
+
+int64_t SearchEngine::answer(SearchScratch& scratch, const QueryRow& row, const SearchRequest& request, int64_t* labels,
+                             float* scores, SearchStats& stats) const {
+  start(scratch, request, 1);
+  QueryInFlight& flight = scratch.flights[0];
+  set_queries(flight, row);
+  begin(flight, request, searched(request), 0);
+  while (step(flight)) {
+  }
+  const int64_t found = finish(scratch, flight, request, labels, scores);
+  stats = flight.stats;
+  return found;
 }
 
 void SearchEngine::trace(int64_t tree, const QueryRow& row, const SearchRequest& request, std::vector<OpenNode>& opened,
                          std::vector<int32_t>* found) {
   Borrowed scratch(pool_);
-  start(*scratch);
-  set_query(scratch->queries[tree], tree, row);
-  SearchRequest own = request;
-  if (own.discounts)
-    for (int64_t before = 0; before < tree; ++before) own.discounts += trees_[before]->store.n_nodes();
+  start(*scratch, request, 1);
+  QueryInFlight& flight = scratch->flights[0];
+  set_query(flight.queries[tree], tree, row);
+  flight.request = request;
+  if (request.discounts)
+    for (int64_t before = 0; before < tree; ++before) flight.request.discounts += trees_[before]->store.n_nodes();
   // Lists per query are for a batch, of which this is one row.
   if (!request.candidates.per_query() && !request.exclude.per_query()) {
     require_links(request);
-    set_filters(*scratch, request, 0);
+    set_filters(flight, request, 0);
   }
-  SearchStats stats;
-  scratch->best.start(request.k, request.k, request.limits);
-  scratch->tree_search.run(trees_[tree]->store, scratch->queries[tree], own,
-                           scratch->filters.of_tree(static_cast<size_t>(tree)), scratch->best, stats, nullptr, &opened);
+  flight.best.start(request.k, request.k, request.limits);
+  flight.search.start(trees_[tree]->store, flight.queries[tree], flight.request,
+                      flight.filters->of_tree(static_cast<size_t>(tree)), flight.best, flight.stats, nullptr, &opened);
+  while (flight.search.step()) {
+  }
   if (!found) return;
-  for (const ScoredLabel& label : scratch->best.sorted()) found->push_back(label.label);
+  for (const ScoredLabel& label : flight.best.sorted()) found->push_back(label.label);
 }
 
 int64_t SearchEngine::search_one(const int32_t* features, const float* values, int64_t n, const SearchRequest& request,
                                  int64_t* labels, float* scores, SearchStats& stats) {
+  static const int32_t none = 0;  // a row without features is not dense
   require_links(request);
   Borrowed scratch(pool_);
-  start(*scratch);
-  for (size_t tree = 0; tree < trees_.size(); ++tree) scratch->queries[tree].set(features, values, n, form(tree));
-  if (blends(request)) scratch->evidence.set_query(*evidence_, features, values, n);
-  return run(*scratch, request, 0, labels, scores, stats);
+  return answer(*scratch, {n ? features : &none, values, n}, request, labels, scores, stats);
 }
 
 int64_t SearchEngine::search_one_dense(const float* row, const SearchRequest& request, int64_t* labels, float* scores,
                                        SearchStats& stats) {
   require_links(request);
   Borrowed scratch(pool_);
-  start(*scratch);
-  for (size_t tree = 0; tree < trees_.size(); ++tree) scratch->queries[tree].set_dense(row, form(tree));
-  if (blends(request)) scratch->evidence.set_dense_query(*evidence_, row);
-  return run(*scratch, request, 0, labels, scores, stats);
+  return answer(*scratch, {nullptr, row, n_features_}, request, labels, scores, stats);
 }
 
 }  // namespace labeltrees::search

@@ -25,15 +25,33 @@ struct StoredTree {
   TreeLinks links;
 };
 
+// A query whose search is under way.
+struct QueryInFlight {
+  int64_t query = 0;  // its place among the request's label lists
+  RowCopy copy;
+  QueryRow row{};
+  std::vector<SearchQuery> queries;  // the query prepared, by tree
+  QueryFilters own_filters;          // if the request has lists per query
+  QueryFilters* filters = nullptr;
+  SearchRequest request;  // of the search in the current tree
+  size_t tree = 0;
+  TreeSearch search;
+  BestLabels best;
+  SearchStats stats;
+  SearchClock::time_point begin;
+  // Several trees.
+  std::vector<ScoreMemo> memos;  // by tree
+  std::vector<int32_t> pooled;   // the labels found
+};
+
 // Working memory of one thread; grows with use.
 struct SearchScratch {
-  RowCopy row;                       // of a batch
-  std::vector<SearchQuery> queries;  // by tree
-  std::vector<ScoreMemo> memos;      // by tree
-  TreeSearch tree_search;
-  BestLabels best;
-  QueryFilters filters;
-  std::vector<int32_t> pooled;
+  // Searches of a batch that take steps in turn. Each has its own open nodes, which should stay in the cache: 4 to 16
+  // took the same time.
+  static constexpr size_t kInFlight = 4;
+
+  QueryInFlight flights[kInFlight];
+  QueryFilters filters;  // the same for all queries
   evidence::EvidenceScratch evidence;
   std::vector<ScoredLabel> candidates;
   Selection selection;
@@ -89,26 +107,32 @@ class SearchEngine {
 
   QueryForm form(size_t tree) const { return {n_features_, trees_[tree]->store.feature_rank(), matrices_, normalize_}; }
   void require_links(const SearchRequest& request) const;
+  bool blends(const SearchRequest& request) const { return evidence_ && request.evidence; }
+  // What the trees are searched for: more labels than the request asks for, if the list is chosen from them.
+  SearchRequest searched(const SearchRequest& request) const;
+  void start(SearchScratch& scratch, const SearchRequest& request, size_t n_flights) const;
+  void set_queries(QueryInFlight& flight, const QueryRow& row) const;
+  void set_filters(QueryInFlight& flight, const SearchRequest& request, int64_t query) const;
+  // Starts the search for the query that was set. searched: of the request.
+  void begin(QueryInFlight& flight, const SearchRequest& request, const SearchRequest& searched, int64_t query) const;
+  void begin_tree(QueryInFlight& flight) const;
+  bool step(QueryInFlight& flight) const;  // false if the search has ended
+  // Writes at most k labels and scores of a search that has ended, and returns how many.
+  int64_t finish(SearchScratch& scratch, QueryInFlight& flight, const SearchRequest& request, int64_t* labels,
+                 float* scores) const;
+  // The same for a query with features, without calibration.
+  int64_t finish_trees(SearchScratch& scratch, QueryInFlight& flight, const SearchRequest& request, int64_t* labels,
+                       float* scores) const;
+  int64_t finish_prior(SearchScratch& scratch, QueryInFlight& flight, const SearchRequest& request, int64_t* labels,
+                       float* scores) const;
+  // Leaves the best labels in flight.best with the means of their probabilities, weighted.
+  void average_trees(QueryInFlight& flight) const;
+  int64_t answer(SearchScratch& scratch, const QueryRow& row, const SearchRequest& request, int64_t* labels,
+                 float* scores, SearchStats& stats) const;
   float similarity(int32_t a, int32_t b) const;  // of two labels: the mean over the trees
   // Writes the list of a request from the labels found, best first with the scores to return.
   int64_t write_selected(SearchScratch& scratch, const SearchRequest& request, std::vector<ScoredLabel>& found,
                          int64_t* labels, float* scores) const;
-  void start(SearchScratch& scratch) const;
-  bool blends(const SearchRequest& request) const { return evidence_ && request.evidence; }
-  // Searches for the query prepared in scratch.queries; `query` is its place among the request's label lists.
-  int64_t run(SearchScratch& scratch, const SearchRequest& request, int64_t query, int64_t* labels, float* scores,
-              SearchStats& stats);
-  // The same for a query with features, without calibration.
-  int64_t run_trees(SearchScratch& scratch, const SearchRequest& request, int64_t query, int64_t* labels, float* scores,
-                    SearchStats& stats);
-  void set_filters(SearchScratch& scratch, const SearchRequest& request, int64_t query);
-  // Leaves the k best labels in scratch.best: with sums of logs for one tree, else with means of probabilities.
-  void find(SearchScratch& scratch, const SearchRequest& request, int64_t query, SearchStats& stats);
-  int64_t run_prior(SearchScratch& scratch, const SearchRequest& request, int64_t query, int64_t* labels,
-                    float* scores);
-  int64_t run_blended(SearchScratch& scratch, const SearchRequest& request, int64_t query, int64_t* labels,
-                      float* scores, SearchStats& stats);
-  void run_ensemble(SearchScratch& scratch, const SearchRequest& request, SearchStats& stats);
 
   int64_t n_features_;
   int32_t n_labels_;

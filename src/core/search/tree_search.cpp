@@ -5,9 +5,9 @@
 
 namespace labeltrees::search {
 
-void TreeSearch::run(const SearchStore& store, const SearchQuery& query, const SearchRequest& request,
-                     const LabelFilter& filter, BestLabels& best, SearchStats& stats, ScoreMemo* memo,
-                     std::vector<OpenNode>* trace) {
+void TreeSearch::start(const SearchStore& store, const SearchQuery& query, const SearchRequest& request,
+                       const LabelFilter& filter, BestLabels& best, SearchStats& stats, ScoreMemo* memo,
+                       std::vector<OpenNode>* trace) {
   store_ = &store;
   query_ = &query;
   request_ = &request;
@@ -22,15 +22,53 @@ void TreeSearch::run(const SearchStore& store, const SearchQuery& query, const S
   ceilings_ = query.ceilings_hold() && !request.beam ? store.ceilings() : nullptr;
   opened_.clear();
   frontier_.start(*kernels_, has_priorities());
-  if (request.mode == SearchMode::paths && request.beam) return run_paths();
+  if (request.mode == SearchMode::paths && request.beam) {
+    step_ = Step::paths;
+    return;
+  }
+  step_ = Step::none;
   node_ = {0.0f, 0, 0};
-  do {
-    if (!begin_node()) return;
-    for (const uint8_t* part = store_->open(node_.node); part; part = next_part(part)) {
-      score_part(part, node_.score);
-      add_children(part);
+  open_node();
+}
+
+bool TreeSearch::step() {
+  switch (step_) {
+    case Step::rows:
+      if (!kernels_->find_rows(part_, query_->view(), rows_)) step_ = Step::sums;
+      return true;
+    case Step::sums: {
+      alignas(64) float margins[chunk::kMostChildren], scores[chunk::kMostChildren];
+      kernels_->sum_rows(part_, query_->view(), rows_, margins);
+      score_margins(part_, margins, node_.score, scores);
+      add_children(part_, scores);
+      step_ = Step::none;
+      if ((part_ = next_part(part_)))
+        begin_part();
+      else if (choose_next())
+        open_node();
+      return step_ != Step::none;
     }
-  } while (choose_next());
+    case Step::paths:
+      run_paths();
+      step_ = Step::none;
+      return false;
+    case Step::none:
+      return false;
+  }
+  return false;
+}
+
+void TreeSearch::open_node() {
+  if (!begin_node()) return;
+  part_ = store_->open(node_.node);
+  store_->prefetch_start(node_.node);
+  begin_part();
+}
+
+void TreeSearch::begin_part() {
+  const simd::ChunkRowList* lists = query_->view().lists;
+  rows_ = {0, {lists[0], lists[1], lists[2], lists[3]}};
+  step_ = Step::rows;
 }
 
 bool TreeSearch::out_of_budget() {
@@ -78,29 +116,36 @@ bool TreeSearch::choose_next() {
   return true;
 }
 
-void TreeSearch::score_part(const uint8_t* part, float base) {
-  kernels_->chunk_margins(part, query_->view(), margins_);
+void TreeSearch::score_margins(const uint8_t* part, const float* margins, float base, float* scores) const {
   const simd::ScoreLink& link = store_->link();
   const int64_t n = chunk::round_up(header_of(part).n_children, 16);
-  kernels_->path_scores.of[link.loss](margins_, n, base, link.power, scores_);
+  kernels_->path_scores.of[link.loss](margins, n, base, link.power, scores);
 }
 
-void TreeSearch::add_children(const uint8_t* part) {
+void TreeSearch::score_part(const uint8_t* part, float base, float* scores) const {
+  alignas(64) float margins[chunk::kMostChildren];
+  kernels_->chunk_margins(part, query_->view(), margins);
+  score_margins(part, margins, base, scores);
+}
+
+void TreeSearch::add_children(const uint8_t* part, const float* path_scores) {
+  alignas(64) float with_weights[chunk::kMostChildren];
+  uint8_t labels[chunk::kMostChildren];
   int64_t n = header_of(part).n_children, n_padded = chunk::round_up(n, 16);
   const int32_t* children = children_of(part);
-  if (memo_) memo_->append(scores_, static_cast<int>(n));
+  if (memo_) memo_->append(path_scores, static_cast<int>(n));
   stats_->classifiers += n;
   float* nodes = frontier_.allocate(n_padded);
   float limit = best_->kept_limit();
-  const float* scores = scores_;
+  const float* scores = path_scores;
   if (filter_->weights) {
-    kernels_->add_child_values(scores_, children, n, filter_->weights, weighted_);
-    scores = weighted_;
+    kernels_->add_child_values(path_scores, children, n, filter_->weights, with_weights);
+    scores = with_weights;
   }
-  int64_t n_labels = kernels_->select_children(scores, children, n, limit, nodes, labels_);
+  int64_t n_labels = kernels_->select_children(scores, children, n, limit, nodes, labels);
   for (int64_t i = 0; i < n_labels; ++i) {
-    float score = scores[labels_[i]];
-    int32_t label = ~children[labels_[i]];
+    float score = scores[labels[i]];
+    int32_t label = ~children[labels[i]];
     if (score >= best_->kept_limit() && score > Frontier::kNone && filter_->allows_label(label))
       best_->offer(score, label);
   }
@@ -112,7 +157,7 @@ void TreeSearch::add_children(const uint8_t* part) {
   if (request_->discounts)
     kernels_->priority_scores(children, n_padded, limit, request_->discounts, kPriorityScale, nodes, nodes + n_padded);
   else if (filter_->weights)
-    std::copy_n(scores_, n_padded, nodes + n_padded);
+    std::copy_n(path_scores, n_padded, nodes + n_padded);
   frontier_.add(children, n_padded, node_.depth + 1, limit);
 }
 
@@ -125,6 +170,7 @@ float TreeSearch::path_score(const SearchStore& store, const TreeLinks& links, c
   for (int32_t node = links.parent_of_label(label); node >= 0; node = links.parent_of_node(node)) path_.push_back(node);
   if (path_.empty()) return -std::numeric_limits<float>::infinity();
   float score = 0.0f;
+  alignas(64) float part_scores[chunk::kMostChildren];
   for (size_t i = path_.size(); i-- > 0;) {
     int32_t node = path_[i], child = i > 0 ? path_[i - 1] : ~label;
     const uint8_t* first = store.open(node);
@@ -132,8 +178,8 @@ float TreeSearch::path_score(const SearchStore& store, const TreeLinks& links, c
       memo.begin(node);
       ++stats.chunks;
       for (const uint8_t* part = first; part; part = next_part(part)) {
-        score_part(part, score);
-        memo.append(scores_, header_of(part).n_children);
+        score_part(part, score, part_scores);
+        memo.append(part_scores, header_of(part).n_children);
         stats.classifiers += header_of(part).n_children;
       }
     }
@@ -180,12 +226,13 @@ template <class Visit>
 bool TreeSearch::open_path(const SearchPath& path, const Visit& visit) {
   node_ = {path.score, path.depth, path.child};
   if (!begin_node()) return false;
+  alignas(64) float scores[chunk::kMostChildren];
   for (const uint8_t* part = store_->open(path.child); part; part = next_part(part)) {
-    score_part(part, path.score);
+    score_part(part, path.score, scores);
     const int64_t n = header_of(part).n_children;
-    if (memo_) memo_->append(scores_, static_cast<int>(n));
+    if (memo_) memo_->append(scores, static_cast<int>(n));
     stats_->classifiers += n;
-    for (int64_t i = 0; i < n; ++i) visit(scores_[i], children_of(part)[i]);
+    for (int64_t i = 0; i < n; ++i) visit(scores[i], children_of(part)[i]);
   }
   return true;
 }

@@ -24,6 +24,10 @@
 // paths that go on. When all paths have ended, the labels of their leaves are scored: at most `beam` leaves are opened.
 // Leaves strictly below the k-th label found are not opened: that changes no list. Without a limit of paths, it is the
 // best-first search.
+//
+// Most of the time of a search in a large model is waiting for memory. So the search is a sequence of steps, each of
+// which asks for the memory that the next one reads: open a node, look up the query's features in each level of its
+// index, sum up the rows found. The engine takes steps of several searches in turn (SearchEngine::search).
 #pragma once
 
 #include <cstdint>
@@ -56,16 +60,24 @@ constexpr float kPriorityScale = 0.3f;
 // Reused from query to query: once its vectors have grown, a search allocates nothing.
 class TreeSearch {
  public:
-  // Fills `best` (started by the caller) with the k best labels that pass `filter`, and adds to `stats`. The scores
-  // computed go to `memo` and the nodes opened, in order, to `trace`, unless these are null.
-  void run(const SearchStore& store, const SearchQuery& query, const SearchRequest& request, const LabelFilter& filter,
-           BestLabels& best, SearchStats& stats, ScoreMemo* memo = nullptr, std::vector<OpenNode>* trace = nullptr);
+  // Starts a search that fills `best` (started by the caller) with the k best labels that pass `filter`, and adds to
+  // `stats`. The scores computed go to `memo` and the nodes opened, in order, to `trace`, unless these are null. The
+  // arguments must live until the search has ended.
+  void start(const SearchStore& store, const SearchQuery& query, const SearchRequest& request,
+             const LabelFilter& filter, BestLabels& best, SearchStats& stats, ScoreMemo* memo = nullptr,
+             std::vector<OpenNode>* trace = nullptr);
+  // Takes the next step; false if the search has ended.
+  bool step();
 
   // The score of one label along its path; -inf if it is not in the tree. Uses `memo` and adds to it.
   float path_score(const SearchStore& store, const TreeLinks& links, const SearchQuery& query, int32_t label,
                    ScoreMemo& memo, SearchStats& stats);
 
  private:
+  enum class Step { rows, sums, paths, none };
+
+  void open_node();    // opens the node chosen, unless the budget is used up
+  void begin_part();   // of the node opened
   bool choose_next();  // sets node_ to the next node to open; false if there is none
   bool begin_node();   // counts node_ as opened; false if the budget is used up
   void run_paths();
@@ -73,13 +85,14 @@ class TreeSearch {
   bool open_path(const SearchPath& path, const Visit& visit);
   bool is_below_ceiling(const OpenNode& node, float limit) const;
   bool out_of_budget();
-  void score_part(const uint8_t* part, float base);
+  void score_margins(const uint8_t* part, const float* margins, float base, float* scores) const;
+  void score_part(const uint8_t* part, float base, float* scores) const;
   // The score of a child of a node, or the bound of the labels below it, with their weights.
   float weighted(float score, int32_t child) const {
     return filter_->weights ? score + filter_->weights[child] : score;
   }
   bool has_priorities() const { return request_->discounts || filter_->weights; }
-  void add_children(const uint8_t* part);
+  void add_children(const uint8_t* part, const float* path_scores);
 
   const SearchStore* store_ = nullptr;
   const SearchQuery* query_ = nullptr;
@@ -93,13 +106,14 @@ class TreeSearch {
   const float* ceilings_ = nullptr;
   SearchClock::time_point deadline_;
   int64_t chunks_before_ = 0;
+  Step step_ = Step::none;                        // the next one
   OpenNode node_{};                               // the node being opened
+  const uint8_t* part_ = nullptr;                 // of its chunk
+  simd::ChunkRows rows_{};                        // of that part
   Frontier frontier_;                             // nodes to open
   std::vector<int64_t> opened_;                   // with a beam: nodes opened per depth
   std::vector<SearchPath> paths_, longer_paths_;  // mode paths: those of the current and of the next level
   std::vector<int32_t> path_;
-  alignas(64) float margins_[chunk::kMostChildren], scores_[chunk::kMostChildren], weighted_[chunk::kMostChildren];
-  uint8_t labels_[chunk::kMostChildren];
 };
 
 }  // namespace labeltrees::search

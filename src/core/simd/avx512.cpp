@@ -91,37 +91,37 @@ static inline void list_rows(__mmask16 found, __m512i row, __m512 value, PairRow
   append(rows.listed, static_cast<__mmask16>(found & ~is_single & ~is_full & ~is_masked), at, count, value);
 }
 
-// Two rounds, first the index for all features, then the slots of those found: more lookups fit into what the
-// processor looks ahead, and no lane of the second round is idle. The rows found wait in the first list, whose own
-// rows never pass the place that is being read.
-template <int levels, class Rows>
-static inline void find_rows_in(const uint8_t* index, const chunk::ChunkHeader& header, const ChunkQuery& query,
-                                Rows& rows) {
-  const uint8_t* words[3] = {index};
-  for (int level = 1; level < levels; ++level) words[level] = words[level - 1] + 8 * int64_t{header.n_words[level - 1]};
-  const __m512i one = _mm512_set1_epi32(1), zero = _mm512_setzero_si512(), low = _mm512_set1_epi32(31);
-  const ChunkRowList& waiting = query.lists[0];
-  int64_t n_found = 0;
-  for (int64_t i = 0; i < query.n; i += 16) {
-    __mmask16 lanes = query.n - i >= 16 ? 0xFFFF : static_cast<__mmask16>((1u << (query.n - i)) - 1), found = lanes;
-    __m512i rank = _mm512_maskz_loadu_epi32(lanes, query.rank + i), place = _mm512_srli_epi32(rank, 5 * levels);
-    for (int level = 0; level < levels; ++level) {
-      __m512i place_in_word = _mm512_and_si512(_mm512_srli_epi32(rank, 5 * (levels - 1 - level)), low);
-      __m512i bit = _mm512_sllv_epi32(one, place_in_word);
-      __m512i bits = _mm512_mask_i32gather_epi32(zero, found, place, words[level], 8);
-      found = _mm512_test_epi32_mask(bits, bit);
-      __m512i before = _mm512_mask_i32gather_epi32(zero, found, place, words[level] + 4, 8);
-      place = _mm512_add_epi32(before, popcount_lanes(_mm512_and_si512(bits, _mm512_sub_epi32(bit, one))));
-    }
-    _mm512_storeu_si512(waiting.at + n_found, _mm512_maskz_compress_epi32(found, place));
-    __m512 value = _mm512_maskz_loadu_ps(lanes, query.value + i);
-    _mm512_storeu_ps(waiting.value + n_found, _mm512_maskz_compress_ps(found, value));
-    n_found += __builtin_popcount(found);
-  }
-  for (int64_t i = 0; i < n_found; i += 16) {
-    __mmask16 lanes = n_found - i >= 16 ? 0xFFFF : static_cast<__mmask16>((1u << (n_found - i)) - 1);
+static inline __mmask16 first_lanes(int64_t n) {
+  return n >= 16 ? static_cast<__mmask16>(0xFFFF) : static_cast<__mmask16>((1u << n) - 1);
+}
+
+// The first list may be the one that is read: what is written never passes the place being read.
+template <class Rows>
+static inline void list_rows(const ChunkRowList& waiting, Rows& rows) {
+  const int64_t n = waiting.n;
+  for (int64_t i = 0; i < n; i += 16) {
+    const __mmask16 lanes = first_lanes(n - i);
     list_rows(lanes, _mm512_maskz_loadu_epi32(lanes, waiting.at + i), _mm512_maskz_loadu_ps(lanes, waiting.value + i),
               rows);
+  }
+}
+
+static void find_in_level(const uint8_t* words, uint32_t shift, ChunkRowList& list) {
+  const __m512i one = _mm512_set1_epi32(1), zero = _mm512_setzero_si512(), low = _mm512_set1_epi32(31);
+  const __m128i count = _mm_cvtsi32_si128(static_cast<int>(shift));
+  const int64_t n = list.n;
+  list.n = 0;
+  for (int64_t i = 0; i < n; i += 16) {
+    const __mmask16 lanes = first_lanes(n - i);
+    const __m512i place = _mm512_maskz_loadu_epi32(lanes, list.at + i);
+    const __m512i rank = _mm512_maskz_loadu_epi32(lanes, list.which + i);
+    const __m512 value = _mm512_maskz_loadu_ps(lanes, list.value + i);
+    const __m512i bit = _mm512_sllv_epi32(one, _mm512_and_si512(_mm512_srl_epi32(rank, count), low));
+    const __m512i bits = _mm512_mask_i32gather_epi32(zero, lanes, place, words, 8);
+    const __mmask16 found = _mm512_test_epi32_mask(bits, bit);
+    const __m512i before = _mm512_mask_i32gather_epi32(zero, found, place, words + 4, 8);
+    append(list, found, _mm512_add_epi32(before, popcount_lanes(_mm512_and_si512(bits, _mm512_sub_epi32(bit, one)))),
+           rank, value);
   }
 }
 

@@ -2,33 +2,79 @@
 //
 // The margins of sparse chunks are computed in loops over all features of the query: look them up, then add the rows
 // that were found. The loads of a loop do not depend on each other, so many cache misses overlap. Hits are collected
-// without a branch: half of the lookups hit, and a mispredicted branch costs more than a lookup.
+// without a branch: half of the lookups hit, and a mispredicted branch costs more than a lookup. Each step asks for the
+// memory that the next one reads, so that a caller can do something else in between.
 namespace labeltrees::simd::LABELTREES_ISA {
 
 static inline const float* bias_of(const uint8_t* part, const chunk::ChunkHeader& header) {
   return reinterpret_cast<const float*>(part + chunk::kLine + 4 * header.n_children);
 }
 
-template <class Rows>
-static inline void find_rows(const uint8_t* index, const chunk::ChunkHeader& header, const ChunkQuery& query,
-                             Rows& rows) {
-  if (header.n_rows == 0) return;
-  if (header.n_levels == 1) return find_rows_in<1>(index, header, query, rows);
-  return header.n_levels == 2 ? find_rows_in<2>(index, header, query, rows)
-                              : find_rows_in<3>(index, header, query, rows);
+static inline void ask_for_rows(const uint8_t* entries, const ChunkRowList& rows) {
+  for (int64_t i = 0; i < rows.n; ++i) __builtin_prefetch(entries + 2 * int64_t{rows.at[i]});
 }
 
-// At most 16 children: the sums of all of them stay in registers.
+// At most 16 children.
 template <class Slot>
-static void mask_margins(const uint8_t* part, const chunk::ChunkHeader& header, const ChunkQuery& query,
-                         float* margins) {
-  chunk::ChunkSections at = chunk::sections_of(header);
+static void find_mask_rows(const uint8_t* part, const chunk::ChunkSections& at, ChunkRows& found) {
   auto first_slot = static_cast<int32_t>((at.slots - at.entries) / 2 + static_cast<int64_t>(sizeof(Slot)) / 4);
-  MaskRows<Slot> rows{part + at.slots, first_slot, query.lists[0]};
+  MaskRows<Slot> rows{part + at.slots, first_slot, found.lists[0]};
   rows.list.n = 0;
-  find_rows(part + at.index, header, query, rows);
-  const ChunkRowList& list = rows.list;
-  const uint8_t* entries = part + at.entries;
+  list_rows(found.lists[0], rows);
+  found.lists[0] = rows.list;
+  ask_for_rows(part + at.entries, rows.list);
+}
+
+// More than 16 children.
+static void find_pair_rows(const uint8_t* part, const chunk::ChunkSections& at, ChunkRows& found) {
+  PairRows rows{part + at.slots, found.lists[0], found.lists[1], found.lists[2], found.lists[3]};
+  rows.single.n = rows.full.n = rows.masked.n = rows.listed.n = 0;
+  list_rows(found.lists[0], rows);
+  found = {found.step, {rows.single, rows.full, rows.masked, rows.listed}};
+  ask_for_rows(part + at.entries, rows.masked);
+  ask_for_rows(part + at.entries, rows.listed);
+}
+
+// The first step lists all features, the next ones keep those that a level of the index has, and the last one reads the
+// slots of the rows that remain. While features are looked up, `at` is a place in the next level and `which` the rank.
+static bool find_rows(const uint8_t* part, const ChunkQuery& query, ChunkRows& rows) {
+  const chunk::ChunkHeader& header = *reinterpret_cast<const chunk::ChunkHeader*>(part);
+  ChunkRowList& list = rows.lists[0];
+  if (chunk::is_matrix(header.kind)) return false;
+  const chunk::ChunkSections at = chunk::sections_of(header);
+  const uint32_t step = rows.step++, levels = header.n_levels;
+  if (step > levels || header.n_rows == 0) {
+    if (header.n_rows == 0) list.n = 0;
+    if (header.kind == chunk::ChunkKind::masks)
+      find_mask_rows<uint32_t>(part, at, rows);
+    else if (header.kind == chunk::ChunkKind::masks_wide)
+      find_mask_rows<uint64_t>(part, at, rows);
+    else
+      find_pair_rows(part, at, rows);
+    return false;
+  }
+  const uint8_t* words = part + at.index;  // of the next level
+  if (step == 0) {
+    list.n = query.n;
+    for (int64_t i = 0; i < query.n; ++i) {
+      list.at[i] = static_cast<int32_t>(query.rank[i] >> (5 * levels));
+      list.which[i] = query.rank[i];
+      list.value[i] = query.value[i];
+    }
+  } else {
+    for (uint32_t level = 1; level < step; ++level) words += 8 * int64_t{header.n_words[level - 1]};
+    find_in_level(words, 5 * (levels - step), list);
+    words += 8 * int64_t{header.n_words[step - 1]};
+  }
+  const int64_t width = step == levels ? chunk::slot_bytes(header.kind) : 8;  // after the last level come the slots
+  for (int64_t i = 0; i < list.n; ++i) __builtin_prefetch(words + width * list.at[i]);
+  return true;
+}
+
+// The sums of all children stay in registers.
+static void sum_mask_rows(const uint8_t* part, const chunk::ChunkHeader& header, const ChunkRowList& list,
+                          float* margins) {
+  const uint8_t* entries = part + chunk::sections_of(header).entries;
   MaskSums sums, odd;  // two, because an addition waits four cycles for the one before
   sums.start(bias_of(part, header), header.n_children);
   odd.start(nullptr, 0);
@@ -74,46 +120,41 @@ static void matrix_margins(const uint8_t* part, const chunk::ChunkHeader& header
   for (; child < chunk::round_up(header.n_children, 16); ++child) margins[child] = 0.0f;
 }
 
-static inline void ask_for_rows(const uint8_t* entries, const ChunkRowList& rows) {
-  for (int64_t i = 0; i < rows.n; ++i) __builtin_prefetch(entries + 2 * int64_t{rows.at[i]});
-}
-
-// More than 16 children.
-static void pair_margins(const uint8_t* part, const chunk::ChunkHeader& header, const ChunkQuery& query,
-                         float* margins) {
+static void sum_pair_rows(const uint8_t* part, const chunk::ChunkHeader& header, const ChunkRows& rows,
+                          float* margins) {
   chunk::ChunkSections at = chunk::sections_of(header);
-  PairRows rows{part + at.slots, query.lists[0], query.lists[1], query.lists[2], query.lists[3]};
-  rows.single.n = rows.full.n = rows.masked.n = rows.listed.n = 0;
-  find_rows(part + at.index, header, query, rows);
-  // On their way while the full rows are added. With the prefetches in add_full and the two rounds of find_rows, 4 to
-  // 16% of a search (docs/decisions/0008-chunks.md).
-  ask_for_rows(part + at.entries, rows.masked);
-  ask_for_rows(part + at.entries, rows.listed);
+  const ChunkRowList &single = rows.lists[0], &full = rows.lists[1], &masked = rows.lists[2], &listed = rows.lists[3];
   const float* bias = bias_of(part, header);
   for (int child = 0; child < header.n_children; ++child) margins[child] = bias[child];
   // All 256: lanes beyond a row's weights add zero to whatever child the next bytes happen to name.
   for (int child = header.n_children; child < chunk::kMostChildren; ++child) margins[child] = 0.0f;
   int n_masks = (header.n_children + 15) / 16;
-  add_full(part + at.dense, rows.full, 16 * n_masks, margins);
-  add_masked(part + at.entries, rows.masked, n_masks, margins);
-  for (int64_t i = 0; i < rows.single.n; ++i) margins[rows.single.at[i]] += rows.single.value[i];
-  add_listed(part + at.entries, rows.listed, margins);
+  add_full(part + at.dense, full, 16 * n_masks, margins);
+  add_masked(part + at.entries, masked, n_masks, margins);
+  for (int64_t i = 0; i < single.n; ++i) margins[single.at[i]] += single.value[i];
+  add_listed(part + at.entries, listed, margins);
 }
 
-static void chunk_margins(const uint8_t* part, const ChunkQuery& query, float* margins) {
+static void sum_rows(const uint8_t* part, const ChunkQuery& query, const ChunkRows& rows, float* margins) {
   const chunk::ChunkHeader& header = *reinterpret_cast<const chunk::ChunkHeader*>(part);
   switch (header.kind) {
     case chunk::ChunkKind::masks:
-      return mask_margins<uint32_t>(part, header, query, margins);
     case chunk::ChunkKind::masks_wide:
-      return mask_margins<uint64_t>(part, header, query, margins);
+      return sum_mask_rows(part, header, rows.lists[0], margins);
     case chunk::ChunkKind::pairs:
-      return pair_margins(part, header, query, margins);
+      return sum_pair_rows(part, header, rows, margins);
     case chunk::ChunkKind::matrix_half:
       return matrix_margins<uint16_t>(part, header, query, margins);
     case chunk::ChunkKind::matrix_float:
       return matrix_margins<float>(part, header, query, margins);
   }
+}
+
+static void chunk_margins(const uint8_t* part, const ChunkQuery& query, float* margins) {
+  ChunkRows rows{0, {query.lists[0], query.lists[1], query.lists[2], query.lists[3]}};
+  while (find_rows(part, query, rows)) {
+  }
+  sum_rows(part, query, rows, margins);
 }
 
 }  // namespace labeltrees::simd::LABELTREES_ISA

@@ -41,6 +41,13 @@ struct ChunkQuery {
   ChunkRowList lists[4];  // capacity n + 16 each
 };
 
+// The search for the rows of one part that a query has values for. It begins as {0, lists of the query}, goes through
+// the levels of the index with one list, and ends with one list for each kind of rows.
+struct ChunkRows {
+  uint32_t step;
+  ChunkRowList lists[4];
+};
+
 struct Kernels {
   const char* name;
   // sum_i values[i] * dense[columns[i]]: one sparse row times a dense vector.
@@ -51,6 +58,10 @@ struct Kernels {
   float (*dense_dot)(const float* a, const float* b, int64_t n);
   // margins[c] = bias[c] + sum_i value[i] * weight of (feature[i], child c), for one part of a chunk. Capacity 256.
   void (*chunk_margins)(const uint8_t* part, const ChunkQuery& query, float* margins);
+  // The same in steps: find_rows until it returns false, then sum_rows. Each step asks for the memory that the next one
+  // reads, without waiting for it.
+  bool (*find_rows)(const uint8_t* part, const ChunkQuery& query, ChunkRows& rows);
+  void (*sum_rows)(const uint8_t* part, const ChunkQuery& query, const ChunkRows& rows, float* margins);
   PathScoresTable path_scores;
   // out: labels, the positions of labels among children (those < 0) whose score is at least `limit`, ascending; returns
   // their number. out: nodes, the scores of nodes, with -inf for labels and for scores below the limit, padded with

@@ -23,8 +23,9 @@ namespace labeltrees::simd::neon {
 using scalar::add_child_values;
 using scalar::add_listed;
 using scalar::find_best;
-using scalar::find_rows_in;
+using scalar::find_in_level;
 using scalar::gather_dot;
+using scalar::list_rows;
 using scalar::priority_scores;
 using scalar::select_children;
 

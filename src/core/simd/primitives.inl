@@ -7,7 +7,8 @@
 //   Lanes, kLanes, load_lanes, zero_lanes, fma_lanes, sum_lanes       a vector of floats
 //   bits_of<lanes>(mask)                       a bit per lane
 //   gather_dot                                 (kernels.hpp)
-//   find_rows_in<levels>(index, header, query, rows)      look up a query's features, and list the rows that exist
+//   find_in_level(words, shift, list)          keep the features that a level of an index has
+//   list_rows(list, rows)                      list rows by their kind
 //   MaskSums                                   sums of up to 16 children
 //   add_full, add_masked, add_listed           add the rows of chunks with more children
 //   select_children, find_best, priority_scores, add_child_values     (kernels.hpp)

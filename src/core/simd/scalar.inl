@@ -32,7 +32,7 @@ static inline __attribute__((always_inline)) uint32_t bits_of(const typename Vec
 }
 
 template <class Slot>
-static inline void list_row(uint32_t found, uint32_t row, float value, MaskRows<Slot>& rows) {
+static inline void list_row(uint32_t row, float value, MaskRows<Slot>& rows) {
   Slot slot;
   __builtin_memcpy(&slot, rows.slots + sizeof(Slot) * row, sizeof(Slot));
   uint32_t mask = static_cast<uint32_t>(slot) & 0xFFFF;
@@ -43,10 +43,10 @@ static inline void list_row(uint32_t found, uint32_t row, float value, MaskRows<
   rows.list.at[rows.list.n] = static_cast<int32_t>(start + ((here - start) & single));
   rows.list.which[rows.list.n] = mask;
   rows.list.value[rows.list.n] = value;
-  rows.list.n += found;
+  ++rows.list.n;
 }
 
-static inline void list_row(uint32_t found, uint32_t row, float value, PairRows& rows) {
+static inline void list_row(uint32_t row, float value, PairRows& rows) {
   uint32_t slot;
   __builtin_memcpy(&slot, rows.slots + 4 * int64_t{row}, 4);
   uint32_t count = slot & 0xFF, is_single = count == 1, is_full = count == chunk::kFullRow,
@@ -57,30 +57,33 @@ static inline void list_row(uint32_t found, uint32_t row, float value, PairRows&
       static_cast<int32_t>(slot >> 8);
   rows.full.value[rows.full.n] = rows.masked.value[rows.masked.n] = rows.listed.value[rows.listed.n] = value;
   rows.listed.which[rows.listed.n] = count;
-  rows.single.n += found & is_single;
-  rows.full.n += found & is_full;
-  rows.masked.n += found & is_masked;
-  rows.listed.n += found & ~(is_single | is_full | is_masked);
+  rows.single.n += is_single;
+  rows.full.n += is_full;
+  rows.masked.n += is_masked;
+  rows.listed.n += 1 & ~(is_single | is_full | is_masked);
+}
+
+// The first list may be the one that is read: what is written never passes the place being read.
+template <class Rows>
+static inline void list_rows(const ChunkRowList& waiting, Rows& rows) {
+  const int64_t n = waiting.n;
+  for (int64_t i = 0; i < n; ++i) list_row(static_cast<uint32_t>(waiting.at[i]), waiting.value[i], rows);
 }
 
 // No branch on whether a feature is found: half of them are, and a mispredicted branch costs more than the lookup.
-template <int levels, class Rows>
-static inline void find_rows_in(const uint8_t* index, const chunk::ChunkHeader& header, const ChunkQuery& query,
-                                Rows& rows) {
-  const uint8_t* words[3] = {index};
-  for (int level = 1; level < levels; ++level) words[level] = words[level - 1] + 8 * int64_t{header.n_words[level - 1]};
-  for (int64_t i = 0; i < query.n; ++i) {
-    uint32_t rank = query.rank[i], place = rank >> (5 * levels), found = 1;
-    for (int level = 0; level < levels; ++level) {
-      uint64_t word;
-      __builtin_memcpy(&word, words[level] + 8 * int64_t{place}, 8);
-      uint32_t bit = (rank >> (5 * (levels - 1 - level))) & 31, bits = static_cast<uint32_t>(word);
-      found &= bits >> bit;
-      // Where nothing is found, place 0, which always exists.
-      place = (static_cast<uint32_t>(word >> 32) + __builtin_popcount(bits & ((1u << bit) - 1))) & (0 - found);
-    }
-    list_row(found, place, query.value[i], rows);
+[[maybe_unused]] static void find_in_level(const uint8_t* words, uint32_t shift, ChunkRowList& list) {
+  int64_t n = 0;
+  for (int64_t i = 0; i < list.n; ++i) {
+    uint64_t word;
+    __builtin_memcpy(&word, words + 8 * int64_t{list.at[i]}, 8);
+    const uint32_t rank = list.which[i], bit = rank >> shift & 31, bits = static_cast<uint32_t>(word);
+    list.at[n] = static_cast<int32_t>(static_cast<uint32_t>(word >> 32) +
+                                      static_cast<uint32_t>(__builtin_popcount(bits & ((1u << bit) - 1))));
+    list.which[n] = rank;
+    list.value[n] = list.value[i];
+    n += bits >> bit & 1;
   }
+  list.n = n;
 }
 
 struct MaskSums {

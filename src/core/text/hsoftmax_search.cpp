@@ -32,12 +32,19 @@ void HsEngine::search(const std::vector<std::string_view>& texts, const search::
                       Job& job, const search::SearchResults& results) {
   require_links(request);
   search::search_batch(
-      pool_, static_cast<int64_t>(texts.size()), n_threads, job, results,
+      pool_, static_cast<int64_t>(texts.size()), n_threads, job,
       [&](HsScratch& scratch) { scratch.filters.start(1, retired_); },
-      [&](int64_t query, HsScratch& scratch, int64_t* labels, float* scores, search::SearchStats& stats) {
-        scratch.filters.set(request, query, n_labels(), false,
-                            [&](size_t) -> const search::TreeLinks& { return links_; });
-        return run(texts[query], request, scratch, labels, scores, stats);
+      [&](int64_t first, int64_t end, HsScratch& scratch) {
+        for (int64_t query = first; query < end; ++query) {
+          job.check();
+          auto begin = results.microseconds ? search::SearchClock::now() : search::SearchClock::time_point{};
+          search::SearchStats stats;
+          scratch.filters.set(request, query, n_labels(), false,
+                              [&](size_t) -> const search::TreeLinks& { return links_; });
+          const int64_t found =
+              run(texts[query], request, scratch, results.labels_of(query), results.scores_of(query), stats);
+          results.finish(query, found, stats, begin);
+        }
       });
 }
 
