@@ -251,7 +251,7 @@ def make_model(shop, kind):
         texts = [" ".join(item.replace(" ", "") for item in basket) for basket in baskets]
         return lt.TextLabelTreeClassifier(dim=8, epochs=5, min_count=1, n_jobs=1).fit(texts, targets), texts
     encoder = lt.encoders.ItemEncoder(items)
-    options = {"several trees": {"n_trees": 3}, "evidence": {"evidence": "neighbours"}}.get(kind, {})
+    options = {"several trees": {"n_trees": 3}, "evidence": {"evidence": "neighbours"}}.get(kind, {"evidence": None})
     columns = [[items.index(item) for item in target] for target in targets]
     Y = np.zeros((len(targets), len(items)))
     for row, own in enumerate(columns):

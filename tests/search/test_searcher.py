@@ -136,6 +136,26 @@ def test_threads_and_other_queries_do_not_change_a_list(twin):
         np.testing.assert_array_equal(single.scores[0], one.scores[77])
 
 
+@pytest.mark.parametrize("n_trees", [1, 2])
+def test_searches_in_turn_find_what_each_finds_alone(twin, n_trees):
+    models = [twin.random_model(seed, n_labels=300, most_children=70, n_features=900, values=None) for seed in (9, 10)]
+    searcher = Searcher([model.pack() for model in models[:n_trees]])
+    X = twin.random_queries(11, 50, 900, values=None)
+    lists = [np.random.default_rng(row).permutation(300)[: 20 * (row % 4)] for row in range(50)]
+    for options in (
+        {},
+        {"beam": 2},
+        {"exclude": lists},
+        {"candidates": lists},
+        {"exclude": lists[3]},
+        {"max_chunks": 4},
+    ):
+        in_turn = searcher.topk(X, SearchRequest(5, **options))
+        one_by_one = searcher.topk(X, SearchRequest(5, **options), stats=True)
+        np.testing.assert_array_equal(in_turn.labels, one_by_one.labels)
+        np.testing.assert_array_equal(in_turn.scores, one_by_one.scores)
+
+
 def test_stats_count_what_was_done(twin):
     model = twin.random_model(11, n_labels=100, most_children=4)
     X = twin.random_queries(12, 20, model.n_features)
