@@ -231,7 +231,7 @@ def freeze(matrix: sp.csr_array[np.float32]) -> sp.csr_array[np.float32]:
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array that nobody changes: itself if it and all arrays that it is a view of are read-only, else a copy.
+    """Return an array that does not change: itself if it and all arrays it is a view of are read-only, else a copy.
 
     Native code uses indices as offsets long after they were checked, and another thread may write to the caller's
     array meanwhile.
@@ -316,7 +316,7 @@ def _sparse_as_csr(name: str, matrix: Any) -> Any:
 
 
 def plain_sparse(name: str, matrix: Any) -> Any:
-    """Return a sparse matrix as one of SciPy's own classes, checked, with indices that nobody else can change.
+    """Return a sparse matrix as one of SciPy's own classes, checked, with indices that no other code can change.
 
     A subclass can run code in every attribute, and SciPy's conversions trust their indices. So each attribute is read
     once, its arrays are copied unless they are read-only, and only what was copied is checked and converted.

@@ -2,7 +2,7 @@
 
 import pytest
 
-from labeltrees.data.language import detect_language
+from labeltrees.data.tfidf_state import detect_language
 
 SENTENCES = {
     "english": "How to cook the rice that is left from the day before",

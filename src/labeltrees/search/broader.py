@@ -17,7 +17,7 @@ from labeltrees.search.queries import label_lists
 from labeltrees.search.request import SearchRequest
 from labeltrees.search.result import SearchResult
 
-N_ADDED = 10  # the most labels whose probabilities are added up, if a list is not longer; calibration knows so many
+N_ADDED = 10  # the most labels whose probabilities are added up, if a list is not longer; calibration learns from 10
 
 
 def broader_label(

@@ -1,4 +1,4 @@
-"""Arrays of evidence: sparse rows of short values, and reading them from files that nobody has checked."""
+"""Arrays of evidence: sparse rows of short values, and reading them from files, with checks."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def named_rows(name: str, rows: ShortRows) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class SavedKind:
-    """Numbers and arrays of a kind of evidence in a file, which nobody has checked."""
+    """Numbers and arrays of a kind of evidence in a file, not checked yet."""
 
     name: str
     parameters: Any

@@ -232,7 +232,7 @@ def _most_of_groups(most: Any, groups: list[Any]) -> Int32s:
 
 
 def _check_ids(name: str, ids: Any, n_labels: int) -> Int32s:
-    """Return label ids as an array that nobody else can change."""
+    """Return label ids as an array that no other code can change."""
     try:
         array = np.array(ids)
     except (ValueError, TypeError, OverflowError, RuntimeError):  # rows of unequal length, or objects that refuse

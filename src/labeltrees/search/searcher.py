@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -74,7 +75,49 @@ class Predictor(_core.Predictor):
 PRIORITY_SCALE: float = _core.PRIORITY_SCALE
 
 
-class Searcher:
+class LabelSearcher:
+    """What the searchers of all model families do with sets of labels, through their native engine."""
+
+    _engine: Any
+    _prior: Any
+    retired: Int32s
+
+    @property
+    @abstractmethod
+    def n_labels(self) -> int:
+        """Number of labels."""
+
+    def label_set(self, labels: Any, names: _core.Names | None = None) -> _core.LabelSet:
+        """Return labels prepared for many searches; unknown names are counted in its `n_unknown`."""
+        found: _core.LabelSet = self._engine.label_set(labels, names)
+        return found
+
+    def label_weights(self, weights: Any) -> _core.LabelWeights:
+        """Return one weight per label prepared for many searches, for `label_weight` of a request."""
+        found: _core.LabelWeights = self._engine.label_weights(label_weight_values(weights, self.n_labels))
+        return found
+
+    def set_prior(self, counts: Any, n_points: int | None) -> None:
+        """Answer queries without any feature with the most frequent labels, their shares of the points as scores.
+
+        Parameters
+        ----------
+        counts : int64 (L,)
+            The number of training points of each label.
+        n_points : int or None
+            The number of training points; None if it is unknown: then nothing changes.
+        """
+        self._prior = (np.ascontiguousarray(counts, np.int64), n_points)
+        if n_points is not None:
+            self._engine.set_prior(self._prior[0], n_points)
+
+    def set_retired(self, labels: Any) -> None:
+        """Return these labels (ids) from no search, also of predictors that exist; others are returned again."""
+        self.retired = np.unique(np.asarray(labels, np.int32))
+        self._engine.set_retired(self.retired)
+
+
+class Searcher(LabelSearcher):
     """Finds labels in trees whose classifiers are stored as chunks.
 
     A label's score for a query is the product along its path of ``exp(-max(0, 1 - z) ** score_power)`` (squared hinge)
@@ -125,7 +168,7 @@ class Searcher:
         self.score_power = check_number("score_power", score_power, 0.0, low_open=True)
         self.normalize = bool(normalize)
         self.evidence = evidence
-        self._engine = self._make_engine()
+        self._engine: _core.SearchEngine = self._make_engine()
         self._prior: Any = None
         self.retired: Int32s = NO_LABELS
         self.trend: Float32s | None = None
@@ -259,14 +302,6 @@ class Searcher:
         trees = f"{len(self.stores)} tree" + ("" if len(self.stores) == 1 else "s")
         return f"Searcher({trees}, {self.n_labels:,} labels, {self.n_features:,} features, loss {self.loss})"
 
-    def label_set(self, labels: Any, names: _core.Names | None = None) -> _core.LabelSet:
-        """Return labels prepared for many searches; unknown names are counted in its `n_unknown`."""
-        return self._engine.label_set(labels, names)
-
-    def label_weights(self, weights: Any) -> _core.LabelWeights:
-        """Return one weight per label prepared for many searches, for `label_weight` of a request."""
-        return self._engine.label_weights(label_weight_values(weights, self.n_labels))
-
     def set_trend(self, weights: Any) -> None:
         """Keep what scores of labels are multiplied with because of their trend, prepared; None: nothing."""
         self.trend = None if weights is None else label_weight_values(weights, self.n_labels)
@@ -279,25 +314,6 @@ class Searcher:
         if isinstance(weights, LabelBoosts):
             return weights._replace(base=self._trend_weights)
         return self._trend_weights if weights is None else label_weight_values(weights, self.n_labels) * self.trend
-
-    def set_prior(self, counts: Any, n_points: int | None) -> None:
-        """Answer queries without any feature with the most frequent labels, their shares of the points as scores.
-
-        Parameters
-        ----------
-        counts : int64 (L,)
-            The number of training points of each label.
-        n_points : int or None
-            The number of training points; None if it is unknown: then nothing changes.
-        """
-        self._prior = (np.ascontiguousarray(counts, np.int64), n_points)
-        if n_points is not None:
-            self._engine.set_prior(self._prior[0], n_points)
-
-    def set_retired(self, labels: Any) -> None:
-        """Return these labels (ids) from no search, also of predictors that exist; others are returned again."""
-        self.retired = np.unique(np.asarray(labels, np.int32))
-        self._engine.set_retired(self.retired)
 
     def _native(self, request: SearchRequest, n_queries: int) -> _core.SearchRequest:
         if request.discounts is not None:

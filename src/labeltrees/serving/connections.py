@@ -113,7 +113,7 @@ def _sockets() -> Iterator[tuple[int, int]]:
 
 
 def _opened(handle: int) -> socket.socket:
-    """Return a socket of its own for a file handle that belongs to others; closing it leaves theirs open."""
+    """Return a new socket for a file handle of other code; closing it leaves theirs open."""
     return socket.socket(fileno=os.dup(handle))
 
 

@@ -120,7 +120,7 @@ class BodyTimer:
     """Cancels tasks that take too long between `start` and `stop`. One timer serves all tasks.
 
     A timer per request (`asyncio.timeout`) takes 8 us, nearly as long as a search. Time is counted in ticks of the
-    timer: if the whole process stands still, as on a machine that is suspended, no request is cancelled for it.
+    timer: if the whole process is stopped, as on a suspended machine, no request is cancelled for it.
 
     Parameters
     ----------

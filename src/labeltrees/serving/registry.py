@@ -98,7 +98,7 @@ class Registry:
     Parameters
     ----------
     models : model, folder, list of folders, or mapping from names to models and folders
-        The folder of a sweep stands for all its models.
+        The folder of a sweep means all its models.
     label_texts : ShownTexts
     in_memory : bool
         Copy models into memory instead of mapping them.
@@ -160,7 +160,7 @@ class Registry:
                 if place.is_due():
                     place.load(self._in_memory)
                     _logger.info("%s: serving version %s", place.name, place.get().version)
-            except Exception as error:  # whatever it is: the thread goes on, and the version so far
+            except Exception as error:  # any error: the thread goes on, with the version so far
                 if place.fault != before:
                     _logger.error("%s: the new version cannot be loaded: %s", place.name, error or type(error).__name__)
 

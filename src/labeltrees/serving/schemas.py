@@ -351,7 +351,7 @@ class ExplainedPart(Struct, omit_defaults=True):
 
 
 class ExplainedWord(Struct):
-    """A word of the text, where it stands, and what it adds."""
+    """A word of the text, its position, and what it adds."""
 
     text: str
     start: int

@@ -46,7 +46,7 @@ class ServerConfiguration:
     allowed_origins: list[str] = field(default_factory=list)
 
     def write(self, file: Path) -> None:
-        """Check everything, and write what workers need to a file: they never read a file that somebody is editing."""
+        """Check everything, and write what workers need to a file: they never read a file that is being edited."""
         from labeltrees.serving.limits import read_keys
         from labeltrees.serving.registry import Registry
         from labeltrees.serving.shown_labels import read_shown_texts
@@ -72,7 +72,7 @@ def run_server(
     api_keys: str | None = None,
     allowed_origins: list[str] | None = None,
 ) -> None:
-    """Serve models until the process is told to stop.
+    """Serve models until the process gets a signal to stop.
 
     A worker that ends unexpectedly is replaced. SIGTERM and Ctrl-C stop the server after the requests in progress;
     SIGHUP replaces the workers one after the other, with new API keys and label texts.
@@ -109,7 +109,7 @@ def run_server(
         def signal_handler_reload(self, *given: Any, **how: Any) -> None:
             try:
                 configuration.write(file)
-            except Exception as error:  # whatever it is: the workers go on with what they have
+            except Exception as error:  # any error: the workers go on with the old configuration
                 sys.stderr.write(f"SIGHUP: nothing is replaced: {error}\n")
             else:
                 super().signal_handler_reload(*given, **how)

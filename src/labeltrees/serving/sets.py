@@ -134,7 +134,7 @@ class StoredSets:
         return SetFacts(name, found.kind, len(labels), identity[2], stored, unknown)
 
     def resolve(self, served: ServedModel, options: Any) -> None:
-        """Replace names such as "@in_stock" in the options of a request by what they stand for in a model."""
+        """Replace names such as "@in_stock" in the options of a request by the labels that they name in a model."""
         if _rules(options) == _NO_RULES:
             return
         for field in ("candidates", "exclude"):

@@ -18,8 +18,7 @@ from labeltrees._progress import watch
 from labeltrees._settings import refusing
 from labeltrees._validation import check_choice, check_integer, check_n_jobs, check_number, refuse
 from labeltrees.data import TfidfVectorizer
-from labeltrees.data.language import detect_language
-from labeltrees.data.tfidf_state import make_stemmer
+from labeltrees.data.tfidf_state import detect_language, make_stemmer
 from labeltrees.errors import InputError, MissingExtraError
 from labeltrees.models.common.given import FitArguments
 from labeltrees.models.common.settings import seed_of

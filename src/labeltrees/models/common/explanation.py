@@ -44,7 +44,7 @@ class Contribution(NamedTuple):
 
 
 class Word(NamedTuple):
-    """A word of a text, where it stands, and what it adds to the log score with all features that contain it."""
+    """A word of a text, its position, and what it adds to the log score with all features that contain it."""
 
     text: str
     start: int

@@ -26,7 +26,7 @@ from labeltrees.tree.label_tree import LabelTree
 _TREE = {"smoothing": 0.1, "cover": "marginal", "cover_softness": 0.0, "path": "weighted", "weights_of": "root"}
 _SOLVER = {"score_power": 3, "eps": 0.1, "max_iter": 100, "prune_below": 0.1}
 _LABEL_TEXTS = {"label_text_points": "missing", "label_text_weight": 1.0, "label_text_embedding": 0.5}
-# Settings that the first models lack, with the values that stand for their absence.
+# Settings that the first models lack, with the values that mean the same.
 _ADDED_TO_ALL = {"weights_of": "root"}
 _ADDED_TO_LINEAR = {
     "evidence": None,

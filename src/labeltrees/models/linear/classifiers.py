@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 N_RANKED = 20  # a label is hard to tell from those of a point if it is among this many
 _POINTS_AT_ONCE = 1 << 17  # whose labels are ranked: this bounds the memory
-# A classifier keeps this many of its largest weights, plus so many times the mean number of features of a point. With
+# A classifier keeps this many of its largest weights, plus a multiple of the mean number of features per point. With
 # all of them a query took up to twice as long, for the same precision on four sets.
 LEAST_KEPT, KEPT_PER_FEATURE = 32, 2
 

@@ -20,10 +20,9 @@ from labeltrees.models.common.explanation import LabelExplanation, explain_by_le
 from labeltrees.models.common.prediction import PredictionMixin
 from labeltrees.models.text.store import TextStore
 from labeltrees.search import NodeValues
-from labeltrees.search.queries import label_weight_values
 from labeltrees.search.request import SearchRequest, describe_search
 from labeltrees.search.result import SearchResult, SearchTrace
-from labeltrees.search.searcher import NO_LABELS
+from labeltrees.search.searcher import NO_LABELS, LabelSearcher
 from labeltrees.tree.label_tree import LabelTree
 
 
@@ -67,7 +66,7 @@ class TextPredictor(_core.TextPredictor):
         return f"TextPredictor({self.description})"
 
 
-class TextSearcher:
+class TextSearcher(LabelSearcher):
     """Finds the best labels of texts, by default exactly.
 
     A label's score is the product of the probabilities along its path, each increased by 1e-5 as in fastText, and at
@@ -80,7 +79,7 @@ class TextSearcher:
 
     def __init__(self, store: TextStore) -> None:
         self.store = store
-        self._engine = self._make_engine()
+        self._engine: _core.TextEngine = self._make_engine()
         self._prior: Any = None
         self.retired: Int32s = NO_LABELS
 
@@ -147,33 +146,6 @@ class TextSearcher:
 
     def __repr__(self) -> str:
         return f"TextSearcher({self.n_labels:,} labels, {self.store.n_words:,} words)"
-
-    def label_set(self, labels: Any, names: _core.Names | None = None) -> _core.LabelSet:
-        """Return labels prepared for many searches; unknown names are counted in its `n_unknown`."""
-        return self._engine.label_set(labels, names)
-
-    def label_weights(self, weights: Any) -> _core.LabelWeights:
-        """Return one weight per label prepared for many searches, for `label_weight` of a request."""
-        return self._engine.label_weights(label_weight_values(weights, self.n_labels))
-
-    def set_prior(self, counts: Any, n_points: int | None) -> None:
-        """Answer queries without any feature with the most frequent labels, their shares of the points as scores.
-
-        Parameters
-        ----------
-        counts : int64 (L,)
-            The number of training points of each label.
-        n_points : int or None
-            The number of training points; None if it is unknown: then nothing changes.
-        """
-        self._prior = (np.ascontiguousarray(counts, np.int64), n_points)
-        if n_points is not None:
-            self._engine.set_prior(self._prior[0], n_points)
-
-    def set_retired(self, labels: Any) -> None:
-        """Return these labels (ids) from no search, also of predictors that exist; others are returned again."""
-        self.retired = np.unique(np.asarray(labels, np.int32))
-        self._engine.set_retired(self.retired)
 
     def _native(self, request: SearchRequest, n_queries: int) -> _core.SearchRequest:
         if request.discounts is not None:
