@@ -1,6 +1,6 @@
 """What a setting gains and what it costs: models that differ in one setting, side by side.
 
-    python -m benchmarks.variants QUESTION [--sets bibtex cooking eurlex4k] [--points 20000] [--seeds 1] [--repeats 5]
+    python -m benchmarks.variants QUESTION [--sets bibtex cooking eurlex4k] [--points 20000] [--seeds 1] [--validation]
 
 QUESTION is one of those in `QUESTIONS`. Its variants are trained on the same points (at most --points of them, a random
 sample) with --jobs threads and searched on one. The table has P@1 / 3 / 5 in percent, the difference of P@1 to the
@@ -29,6 +29,7 @@ from labeltrees.data.texts import label_matrix
 from labeltrees.data.tfidf import PRESETS, preset_vectorizer
 from labeltrees.search.request import SearchRequest
 
+VALIDATION_SHARE = 0.2
 GRID = [2 * t / (1 + t) for t in (0, 0.5, 1, 2, 6, 10, 30, 100, 300, 1000, 1e5)]  # the paper's
 
 
@@ -47,6 +48,14 @@ QUESTIONS = {
     "cost": Question({f"C = {C}": {"C": C} for C in ("auto", 0.03, 0.1, 0.3, 1.0, 3.0)}),
     "tradeoff": Question({f"{t:.4g}": {"tradeoff": t, "beam": None} for t in (0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 2)}),
     "paper-tradeoff": Question({f"{t:.4g}": {"tradeoff": t} for t in GRID}, lt.LabelTreeClassifier.parabel),
+    "tolerance": Question(
+        {
+            f"tradeoff {t:.4g}, {tolerance:g}": {"tradeoff": t, "tree": lt.TreeBuilder(tolerance=tolerance)}
+            for t in (0.0, 1.0, GRID[4])
+            for tolerance in (1e-4, 1e-5, 0.0)
+        },
+        lt.LabelTreeClassifier.parabel,
+    ),
     "features": Question({name: {"vectorizer": preset_vectorizer(name)} for name in PRESETS}, needs_texts=True),
     "label-texts": Question(
         {
@@ -60,8 +69,8 @@ QUESTIONS = {
 }
 
 
-def read(name: str, texts: bool, n_points: int, n_queries: int) -> list[tuple[Any, Any]]:
-    """Return samples of the training and test points: features or texts, and labels."""
+def read(name: str, texts: bool, n_points: int, n_queries: int, validation: bool) -> list[tuple[Any, Any]]:
+    """Return samples of the training and test (or validation) points: features or texts, and labels."""
     if texts:
         found = [read_records(data_folder(name) / f"{part}.jsonl.xz") for part in ("train", "test")]
         parts: list[tuple[Any, Any]] = [
@@ -69,6 +78,10 @@ def read(name: str, texts: bool, n_points: int, n_queries: int) -> list[tuple[An
         ]
     else:
         parts = [(dataset.X, dataset.Y) for dataset in load(name)]
+    if validation:
+        X, Y = parts[0]
+        held_out = np.random.default_rng(1).random(X.shape[0]) < VALIDATION_SHARE
+        parts = [(X[rows], Y[rows]) for rows in (np.flatnonzero(~held_out), np.flatnonzero(held_out))]
     sizes = zip(parts, (n_points, n_queries), strict=True)
     rows = [np.sort(np.random.default_rng(0).permutation(X.shape[0])[:most]) for (X, _), most in sizes]
     return [(X[kept], Y[kept]) for (X, Y), kept in zip(parts, rows, strict=True)]
@@ -135,13 +148,14 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", default=["cooking", "debian-depends"])
     parser.add_argument("--points", type=int, default=10**9)
     parser.add_argument("--queries", type=int, default=10**9)
+    parser.add_argument("--validation", action="store_true", help="search held-out training points, to choose by them")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     question = QUESTIONS[options.question]
     for name in options.sets:
-        train, test = read(name, question.needs_texts, options.points, options.queries)
+        train, test = read(name, question.needs_texts, options.points, options.queries, options.validation)
         print(f"\n**{name}**: {train[0].shape[0]:,} points, {test[0].shape[0]:,} queries, {options.seeds} seeds\n")
         report(question, [measure(question, train, test, options, seed) for seed in range(options.seeds)])
 

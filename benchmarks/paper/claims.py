@@ -207,6 +207,8 @@ def curve_claim(claim: str, name: str, found: Collected) -> Finding | None:
     ours, theirs = (found.test.get(variant) for variant in (first, second))
     if ours is None or theirs is None:
         return None
+    shared = [tradeoff for tradeoff in ours.tradeoffs if tradeoff in theirs.tradeoffs]
+    ours, theirs = ours.only(shared), theirs.only(shared)
     n_seeds, last = len(ours.seeds), ours.tradeoffs[-1]
     results = [at_equal_depth(ours, theirs, measure, min_tradeoff) for measure in ("p3", "depth3")]
     at_last = difference_at(ours, theirs, last)

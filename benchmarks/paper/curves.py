@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.paper.datasets import SPLIT_BY_SEED
 from benchmarks.paper.records import READING, TEST, VALIDATION, VARIANTS, Record, Run, same_model
 from benchmarks.paper.train import key_of
 
@@ -44,6 +45,11 @@ class Curve:
         """Return one point of the curve with its interval."""
         return interval(self.at(tradeoff, name))
 
+    def only(self, tradeoffs: list[float]) -> Curve:
+        """Return the curve at some of its tradeoffs."""
+        places = [self.tradeoffs.index(tradeoff) for tradeoff in tradeoffs]
+        return Curve(tradeoffs, self.seeds, {name: values[:, places] for name, values in self.values.items()})
+
 
 def interval(samples: NDArray[np.float64]) -> Interval:
     """Return the estimate (first sample) and the interval of the replicates (all others)."""
@@ -62,14 +68,21 @@ def replicate_weights(n_seeds: int, n_groups: int) -> tuple[NDArray[np.float64],
     return weights[0], weights[1]
 
 
-def make_curve(records: list[list[Record]], tradeoffs: list[float], seeds: list[int]) -> Curve:
-    """Return the curve of the records of each seed (outer list) and tradeoff (inner list)."""
+def make_curve(
+    records: list[list[Record]], tradeoffs: list[float], seeds: list[int], split_by_seed: bool = False
+) -> Curve:
+    """Return the curve of the records of each seed (outer list) and tradeoff (inner list).
+
+    With `split_by_seed` every seed has other test points, so that drawing seeds again also draws points again.
+    """
 
     def stack(name: str) -> NDArray[np.float64]:
         return np.array([[record[name] for record in row] for row in records], dtype=np.float64)
 
     sizes = stack("weights")  # (seeds, tradeoffs, groups)
     of_seeds, of_groups = replicate_weights(len(seeds), sizes.shape[2])
+    if split_by_seed:
+        of_groups[:] = 1
 
     def mean(name: str) -> NDArray[np.float64]:
         sums, totals = (np.einsum("bs,stg,bg->bt", of_seeds, v, of_groups, optimize=True) for v in (stack(name), sizes))
@@ -94,6 +107,8 @@ def at_equal_depth(first: Curve, second: Curve, measure: str, min_tradeoff: floa
     depths evenly spaced over the range that both reach. Only tradeoffs from `min_tradeoff` to the one of least depth@1
     count: beyond it a curve may turn back. None if the curves share less than a tenth of a level.
     """
+    if max(first.tradeoffs) < min_tradeoff or max(second.tradeoffs) < min_tradeoff:
+        return None
     branches = [_branch(curve, min_tradeoff) for curve in (first, second)]
     reached = [curve.values["depth1"][0, branch] for curve, branch in zip((first, second), branches, strict=True)]
     shallow, deep = max(depths.min() for depths in reached), min(depths.max() for depths in reached)
@@ -124,7 +139,7 @@ def _branch(curve: Curve, min_tradeoff: float) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class Collected:
-    """The curves of a dataset, all with the same seeds and tradeoffs."""
+    """The curves of a dataset; all have the same seeds, and the paper's own may have more tradeoffs than the others."""
 
     test: dict[str, Curve]
     validation: Curve | None
@@ -149,9 +164,14 @@ def _of_dataset(name: str, by_run: dict[Run, Record], reading: int) -> Collected
     tested = [run for run in mine if run.part == TEST]
     used = {(run.cover, run.path) for run in tested}
     variants = [variant for variant, pair in VARIANTS.items() if pair in used]
-    test_needs = [(TEST, variant) for variant in variants]
-    tradeoffs, seeds = largest_block(_complete(name, by_run, test_needs))
-    test = {variant: _curve(name, by_run, TEST, variant, tradeoffs, seeds) for variant in variants if tradeoffs}
+    own, all_needs = [(TEST, "marginal")], [(TEST, variant) for variant in variants]
+    tradeoffs, seeds = largest_block(_complete(name, by_run, own))
+    test = {"marginal": _curve(name, by_run, TEST, "marginal", tradeoffs, seeds)} if tradeoffs else {}
+    complete = _complete(name, by_run, all_needs)
+    shared = sorted(set.intersection(*(complete.get(seed, set()) for seed in seeds))) if seeds else []
+    if shared and shared[-1] > 1:  # below, most variants are the same tree
+        others = [variant for variant in variants if variant != "marginal"]
+        test |= {variant: _curve(name, by_run, TEST, variant, shared, seeds) for variant in others}
     tradeoffs, seeds = largest_block(_complete(name, by_run, [(VALIDATION, "marginal")]))
     validation = _curve(name, by_run, VALIDATION, "marginal", tradeoffs, seeds) if tradeoffs else None
     return Collected(test, validation, reading)
@@ -187,7 +207,7 @@ def _curve(
     name: str, by_run: dict[Run, Record], part: str, variant: str, tradeoffs: list[float], seeds: list[int]
 ) -> Curve:
     rows = [[by_run[_key(name, part, variant, t, seed)] for t in tradeoffs] for seed in seeds]
-    return make_curve(rows, tradeoffs, seeds)
+    return make_curve(rows, tradeoffs, seeds, name in SPLIT_BY_SEED)
 
 
 def _key(name: str, part: str, variant: str, tradeoff: float, seed: int) -> Run:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.paper.claims import top_percent
 from benchmarks.paper.curves import Curve, interval
-from benchmarks.paper.datasets import is_log
+from benchmarks.paper.datasets import is_log, is_variant
 from benchmarks.paper.records import Record
 from labeltrees.report.charts import altair, save
 
@@ -30,7 +30,7 @@ TITLES = {
     "direct, greedy": "greedy cover, direct path",
 }
 SERVED = {"at_least_one": "at least one label", "at_least_three": "three labels", "all_labels": "all labels"}
-FIGURE_2_SETS = ("debian-depends", "debian")  # the first that has records
+FIGURE_2_SETS = ("git-commits", "debian-depends", "debian")  # the first that has records
 
 
 def available(results: Results) -> list[int]:
@@ -44,12 +44,13 @@ def available(results: Results) -> list[int]:
 def draw_all(results: Results, folder: Path) -> None:
     """Write paper-figure-1.svg to paper-figure-6.svg; a figure without records is left out."""
     sets = {name: found.test for name, found in results.curves.items() if found.test and not is_log(name)}
+    main = {name: curves for name, curves in sets.items() if not is_variant(name)}
     logs = {name: found.test for name, found in results.curves.items() if found.test and is_log(name)}
     name = next((name for name in FIGURE_2_SETS if name in sets), next(iter(sets), ""))
     charts = {
         1: ("Label frequency imbalance", lambda: served_chart(results.imbalance, "at_least_one")),
         2: (f"New operating points, shown on {name}", lambda: operating_points(sets[name]["marginal"], name)),
-        3: ("Parabel with our trees: precision against expected depth", lambda: panels_of(sets)),
+        3: ("Parabel with our trees: precision against expected depth", lambda: panels_of(main)),
         4: ("fastText with our trees: P@1 against expected depth@1", lambda: text_chart(results.text)),
         5: ("Logs: precision against expected depth", lambda: panels_of(logs)),
         6: ("Label frequency imbalance: one, three or all labels", lambda: served_panels(results.imbalance)),

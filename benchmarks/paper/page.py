@@ -28,7 +28,7 @@ from benchmarks.paper.claims import (
     text_claim,
 )
 from benchmarks.paper.curves import Collected, Interval, collect
-from benchmarks.paper.datasets import DEFAULT_SETS, LARGE, is_log
+from benchmarks.paper.datasets import DEFAULT_SETS, LARGE, SPLIT_BY_SEED, is_log, is_per_node, parse_name
 from benchmarks.paper.figures import available, draw_all
 from benchmarks.paper.records import READING, TEST, Record
 from benchmarks.scale.shapes import SHAPES
@@ -80,6 +80,12 @@ RULES = textwrap.fill(
     width=120,
 )
 
+READINGS = textwrap.fill(
+    '"Applied recursively" can mean that f(tradeoff) and its smoothing are computed once, for all labels (root, our '
+    'default), or in each node from its own labels (node, `lt.TreeBuilder(weights_of="node")`).',
+    width=120,
+)
+
 _UNITS = {"%": " %", "points": "", "relative %": " %"}
 _WITHOUT_EDGE = " without the edge to the label"
 
@@ -104,12 +110,50 @@ def verdict_table(findings: list[Finding]) -> str:
     for claim, (words, number) in CLAIMS.items():
         cells = [
             ", ".join(
-                _with_value(finding) for finding in findings if (finding.claim, finding.verdict) == (claim, verdict)
+                _with_value(finding)
+                for finding in findings
+                if (finding.claim, finding.verdict) == (claim, verdict) and not is_per_node(finding.dataset)
             )
             for verdict in ("holds", "fails", "undecided")
         ]
         lines.append(f"| {words} | {number} | {' | '.join(cell or '-' for cell in cells)} |")
     return "\n".join(lines)
+
+
+def readings_table(findings: list[Finding]) -> str:
+    """Return claims 1 to 4 under both readings: weights of the root, and weights computed in each node."""
+    sets = list(dict.fromkeys(parse_name(f.dataset).data for f in findings if is_per_node(f.dataset)))
+    if not sets:
+        return ""
+    by_key = {(finding.claim, finding.dataset): finding for finding in findings}
+    lines = [f"| claim | {' | '.join(sets)} |", "| --- |" + " --- |" * len(sets)]
+    for claim in ("depth", "small tradeoffs", *COMPARISONS):
+        cells = []
+        for name in sets:
+            pair = [by_key.get((claim, key)) for key in (name, f"{name}, weights per node")]
+            cells.append("<br>".join(f"{how}: {_short(own)}" for how, own in zip(("root", "node"), pair, strict=True)))
+        lines.append(f"| {CLAIMS[claim][0].split(':')[0]} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _short(finding: Finding | None) -> str:
+    """Return the estimates that decide a finding, and its verdict."""
+    if finding is None:
+        return "not run"
+    names = [name for name in finding.estimates if _WITHOUT_EDGE not in name]
+    values = [describe(name, finding.estimates[name]).split(" (")[0] for name in names]
+    return f"{', '.join(values).replace(' at equal depth@1', '') or '-'}: **{finding.verdict}**"
+
+
+def leaves_sentence(runs: list[Record]) -> str:
+    """Return which share of the leaves a search opens at tradeoff 0."""
+    shares = {}
+    for run in runs:
+        if run["tradeoff"] == 0 and run["part"] == TEST and "leaves" in run and run["dataset"] not in SPLIT_BY_SEED:
+            name = parse_name(run["dataset"])
+            shares[f"{name.data} with {name.beam} paths"] = (run["leaves_opened"], run["leaves"])
+    words = [f"{name} {opened:.1f} of {n:,} ({100 * opened / n:.2g} %)" for name, (opened, n) in shares.items()]
+    return f"**Leaves that a search for 5 labels opens** at tradeoff 0: {'; '.join(words)}." if words else ""
 
 
 def _cell(finding: Finding) -> str:
@@ -217,10 +261,13 @@ def _curve_table(name: str, found: Collected) -> str:
     n_seeds = len(first.seeds)
     lines = [f"## {name}", "", f"{n_seeds} seed{'s' if n_seeds > 1 else ''}", ""]
     lines += [f"| tradeoff | {' | '.join(found.test)} |", "| --- |" + " --- |" * len(found.test)]
-    for column, tradeoff in enumerate(first.tradeoffs):
+    for tradeoff in first.tradeoffs:
         cells = []
         for curve in found.test.values():
-            p1, p3, depth1, depth3 = (curve.values[m][0, column] for m in ("p1", "p3", "depth1", "depth3"))
+            if tradeoff not in curve.tradeoffs:
+                cells.append("-")
+                continue
+            p1, p3, depth1, depth3 = (curve.at(tradeoff, m)[0] for m in ("p1", "p3", "depth1", "depth3"))
             cells.append(f"{p1:.2f} / {p3:.2f}, {depth1:.2f} / {depth3:.2f}")
         lines.append(f"| {tradeoff:.4g} | {' | '.join(cells)} |")
     return "\n".join(lines)
@@ -376,6 +423,9 @@ def section(results: Results, findings: list[Finding]) -> str:
             "`python -m benchmarks.paper --sets NAME` runs them. "
             "`python -m benchmarks.scale.shapes` measures time, memory, precision and depth on the synthetic shapes."
         )
+    leaves, readings = leaves_sentence(results.runs), readings_table(findings)
+    parts += [leaves] if leaves else []
+    parts += ["## Both readings", READINGS, readings] if readings else []
     return "\n\n".join([*parts, "## The figures", figure_texts(available(results))])
 
 

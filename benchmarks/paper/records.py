@@ -112,12 +112,14 @@ def as_line(record: Record) -> str:
 def check_consistent(records: Iterable[Record]) -> None:
     """Raise an error unless all records of a dataset, part and reading were measured on the same weighted points.
 
+    Records with a `split` only have to agree with others of the same split.
+
     `weights` are sums over fixed groups of points, so that they show other points or weights; `data` is a hash of the
     points, which older records lack.
     """
     first: dict[tuple[Any, ...], Record] = {}
     for record in records:
-        known = first.setdefault(tuple(record[name] for name in ("dataset", "part", "reading")), record)
+        known = first.setdefault(tuple(record.get(name) for name in ("dataset", "part", "reading", "split")), record)
         if "data" in record and "data" not in known:
             known["data"] = record["data"]
         if any(record.get(name, known.get(name)) != known.get(name) for name in ("n_points", "weights", "data")):

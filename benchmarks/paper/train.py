@@ -14,7 +14,7 @@ from scipy import sparse
 
 import labeltrees as lt
 from benchmarks.paper import records
-from benchmarks.paper.datasets import load_set, parse_name, tradeoffs_of, variants_of
+from benchmarks.paper.datasets import SPLIT_BY_SEED, load_set, parse_name, tradeoffs_of, variants_of
 from benchmarks.paper.records import PARTS, READING, VALIDATION, Record, Run, runs_of
 from labeltrees.search.request import SearchRequest
 
@@ -22,6 +22,9 @@ from labeltrees.search.request import SearchRequest
 # record stays small; groups are the same for all runs of a dataset, so that differences are paired.
 GROUPS = 100
 VALIDATION_SHARE = 0.2
+SMALL_SHARE = (
+    0.05  # as many as test points, where many splits are averaged; trees then have as many levels as in the test
+)
 MEASURES = ("hits1", "hits3", "hits5", "depth1", "depth3")
 TRACED = 1000  # test points whose searches are traced, for the number of leaves opened
 _fitted: dict[
@@ -29,10 +32,10 @@ _fitted: dict[
 ] = {}  # the last model, for searches with fewer paths
 
 
-def split_off_validation(train: lt.Dataset) -> tuple[lt.Dataset, lt.Dataset]:
+def split_off_validation(train: lt.Dataset, share: float = VALIDATION_SHARE) -> tuple[lt.Dataset, lt.Dataset]:
     """Return training points and validation points, the same for every seed."""
     order = np.random.default_rng(0).permutation(train.n_points)
-    n = int(train.n_points * VALIDATION_SHARE)
+    n = int(train.n_points * share)
     kept, held_out = np.sort(order[n:]), np.sort(order[:n])
     weight = train.sample_weight
     parts = [
@@ -45,7 +48,8 @@ def split_off_validation(train: lt.Dataset) -> tuple[lt.Dataset, lt.Dataset]:
 def measure(run: Run, train: lt.Dataset, test: lt.Dataset, n_jobs: int) -> Record:
     """Train the model of a run, unless the last run had the same, and return its record."""
     if run.part == VALIDATION:
-        train, test = split_off_validation(train)
+        share = SMALL_SHARE if run.dataset in SPLIT_BY_SEED else VALIDATION_SHARE
+        train, test = split_off_validation(train, share)
     beam = parse_name(run.dataset).beam
     if (model_of(run), n_jobs) not in _fitted:
         _fitted.clear()
@@ -59,6 +63,7 @@ def measure(run: Run, train: lt.Dataset, test: lt.Dataset, n_jobs: int) -> Recor
     return {
         **run._asdict(),
         "reading": READING,
+        **({"split": run.seed} if run.dataset in SPLIT_BY_SEED else {}),
         "n_points": test.n_points,
         "data": fingerprint(train, test),
         "height": int(tree.height),
@@ -171,7 +176,7 @@ def train_missing(path: Path, runs: list[Run], n_jobs: int, until: float | None 
         if until is not None and time.time() > until:
             print(f"stopped by the time limit: {len(runs) - number} of {len(runs)} runs are missing", file=sys.stderr)
             return False
-        records.append(path, measure(run, *load_set(run.dataset), n_jobs))
+        records.append(path, measure(run, *load_set(run.dataset, run.seed), n_jobs))
         left = (time.time() - started) / (number + 1) * (len(runs) - number - 1)
         print(f"{number + 1} of {len(runs)}, about {left / 60:.0f} min left: {run}", file=sys.stderr, flush=True)
     return True

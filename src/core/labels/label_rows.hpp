@@ -12,7 +12,8 @@ struct LabelRow {
   int32_t length;  // of its embedding
   int32_t core;    // values of the embedding that belong to its core (put_cores_first); they are the first ones
   int32_t label;
-  double weight;  // f_l(tradeoff), not normalised over the node
+  int32_t copies;  // labels that it stands for, in a sample
+  double weight;   // f_l(tradeoff), not normalised over the node; of all copies together
 };
 
 // Rows are in ascending order of label, so that the smaller label id is the earlier row.

@@ -136,7 +136,7 @@ labels::RowBuffer rows_of(ConstArray<int32_t> labels, ConstArray<double> weights
   for (size_t i = 0; i < labels.size(); ++i) {
     const int64_t start = indptr.data()[labels.data()[i]];
     const int64_t end = indptr.data()[labels.data()[i] + 1];
-    rows.rows.push_back({start, static_cast<int32_t>(end - start), 0, labels.data()[i], weights.data()[i]});
+    rows.rows.push_back({start, static_cast<int32_t>(end - start), 0, labels.data()[i], 1, weights.data()[i]});
   }
   // Only written if the caller made the arrays for this call.
   rows.columns = columns.size() > 0 ? const_cast<int32_t*>(columns.data()) : nullptr;

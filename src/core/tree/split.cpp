@@ -82,6 +82,7 @@ labels::LabelRows Splitter::take_sample(const labels::LabelRows& given, uint64_t
       if (next-- > 0) continue;
       next = stride - 1;
       row.weight *= static_cast<double>(stride);
+      row.copies = static_cast<int32_t>(stride);
     }
     sample_.push_back(row);
   }
@@ -119,7 +120,7 @@ labels::LabelRows Splitter::prepare(const labels::LabelRows& given) {
   for (int64_t i = 0; i < rows.n; ++i) total_weight_ += rows.rows[i].weight;
   if (!(total_weight_ > 0)) {
     uniform_.assign(rows.rows, rows.rows + rows.n);
-    for (auto& row : uniform_) row.weight = 1;
+    for (auto& row : uniform_) row.weight = row.copies = 1;
     rows.rows = uniform_.data();
     total_weight_ = static_cast<double>(rows.n);
   }

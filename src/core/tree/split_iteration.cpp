@@ -23,7 +23,7 @@ void Splitter::score(const labels::LabelRows& rows) {
 
 // Between labels of equal weight: a similarity is at most 1, so the order by weight stays.
 double Splitter::by_frequency(const labels::LabelRow& row) const {
-  if (!breaks_ties_) return settings_.frequency / total_weight_ * row.weight;
+  if (!breaks_ties_) return settings_.frequency / total_weight_ * (row.weight / row.copies);
   return row.weight > tied_weight_ ? 4 : row.weight < tied_weight_ ? -4 : 0;
 }
 
@@ -124,7 +124,7 @@ double Splitter::update_centres(const labels::LabelRows& rows, Start& start) {
   if (settings_.frequency > 0 && !breaks_ties_)
     for (int64_t i = 0; i < rows.n; ++i) {
       const double f = rows.rows[i].weight / total_weight_;
-      bonus += (2 * start.share[i] - 1) * f * f;
+      bonus += (2 * start.share[i] - 1) * f * f / rows.rows[i].copies;
     }
   if (!(similarity() > 0)) return settings_.frequency * bonus;
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from scipy import sparse
 
 from benchmarks.paper import records, train
 from benchmarks.paper.curves import largest_block
+from benchmarks.paper.datasets import parse_name, row_of_largest
 from benchmarks.paper.page import BEGIN, END, with_section
 from benchmarks.paper.records import READING, Run, runs_of, same_model
 
@@ -22,7 +25,7 @@ def test_equal_trees_are_trained_once():
 
 def test_an_interrupted_run_continues(tmp_path, monkeypatch):
     path = tmp_path / "runs.jsonl"
-    monkeypatch.setattr(train, "load_set", lambda name: (None, None))
+    monkeypatch.setattr(train, "load_set", lambda *_: (None, None))
     trained = []
 
     def measure(run, *_):
@@ -66,6 +69,31 @@ def test_a_record_of_other_points_does_not_belong(change):
     records.check_consistent(same)
     with pytest.raises(SystemExit, match="'seed': 2"):
         records.check_consistent([*same, record | {"seed": 2} | change])
+
+
+def test_records_of_different_splits_have_different_points():
+    record = Run("related items", "test", "marginal", "weighted", 0.0, 0)._asdict() | {
+        "reading": READING,
+        "n_points": 4,
+    }
+    records.check_consistent([record | {"split": 0, "data": "a"}, record | {"split": 1, "data": "b"}])
+    with pytest.raises(SystemExit, match="related items"):
+        records.check_consistent([record | {"split": 0, "data": "a"}, record | {"split": 0, "data": "b"}])
+
+
+def test_names_of_sets_have_settings_of_the_model():
+    assert parse_name("online-retail, weighted") == ("online-retail, weighted", "root", 10)
+    assert parse_name("eurlex4k, 2 paths") == ("eurlex4k", "root", 2)
+    assert parse_name("eurlex4k, weights per node") == ("eurlex4k", "node", 10)
+    run = Run("eurlex4k, 2 paths", "test", "marginal", "weighted", 1.0, 0)
+    assert train.model_of(run) == run._replace(dataset="eurlex4k") == train.model_of(run._replace(dataset="eurlex4k"))
+    assert train.model_of(run._replace(dataset="eurlex4k, weights per node")) != train.model_of(run)
+
+
+def test_related_items_are_the_most_frequent_and_frequent_enough():
+    counts = sparse.csr_array(np.array([[0, 10, 9, 30, 12, 12, 12, 12, 12], [0] * 8 + [9]]))
+    assert row_of_largest(counts, 0).tolist() == [3, 4, 5, 6, 7, 8]
+    assert row_of_largest(counts, 1).tolist() == []
 
 
 @pytest.mark.parametrize(
