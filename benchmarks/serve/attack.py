@@ -27,6 +27,7 @@ from benchmarks.serve.servers import ServerProcess
 
 _BODY_BYTES = 10 * 2**20 - 1000
 _UNREAD, _SILENT, _RENEWED, _POLITE = 50, 1100, 100, 20  # connections; per second; requests
+_QUIET = 7.0  # seconds until the connections of the attack before have ended
 _MANY, _ADDRESSES = 10_000, 40  # connections; loopback addresses that they come from, or one
 
 
@@ -113,6 +114,7 @@ def _sockets(server: ServerProcess) -> int:
 
 
 def _attack_unread(server: ServerProcess) -> None:
+    time.sleep(_QUIET)
     before, sockets = _memory(server, "VmRSS"), _sockets(server)
     sent = request(PREDICT, json.dumps({"texts": ["red"] * 100, "k": 1000}).encode())
     unread = []
@@ -152,6 +154,7 @@ def _attack_silent(server: ServerProcess) -> None:
 
 def _attack_many(server: ServerProcess, addresses: int) -> None:
     """Open connections that send the beginning of a request, from some addresses, faster than they end."""
+    time.sleep(_QUIET)
     before, sockets = _memory(server, "VmRSS"), _sockets(server)
     _forget_peak(server)
     opened: list[socket.socket] = []
@@ -167,7 +170,7 @@ def _attack_many(server: ServerProcess, addresses: int) -> None:
     for connection in opened:
         connection.close()
     time.sleep(3)
-    print(f"\n{len(opened):,} connections from {addresses} addresses: {held:,} held by the worker, {most:.0f} MiB, "
+    print(f"\n{len(opened):,} connections, {addresses} client addresses: {held:,} held by the worker, {most:.0f} MiB, "
           f"{_sockets(server) - sockets} left 3 s after they were closed; {_answered(times)}")  # fmt: skip
 
 

@@ -87,7 +87,7 @@ def main() -> int:
         }
         add_record("fuzz", record)
     if options.results:
-        write_table(options.results, "Fuzzing", "make fuzz", _sums(list(TARGETS)))
+        write_table(options.results, "Fuzzing", "make fuzz", _sums(names or list(TARGETS)))
     return int(n_crashes > 0)
 
 

@@ -178,7 +178,8 @@ def _from_numbers(values: NDArray[Any]) -> LabelSets:
         message = "Y has no labels"
         raise InputError(message)
     if values.dtype.kind not in "biuf" or not np.isfinite(values).all() or (values != np.floor(values)).any():
-        wrong = next((row for row, value in enumerate(values) if value != value or value != np.floor(value)), 0)
+        whole = values == np.floor(values) if values.dtype.kind in "biuf" else np.zeros(len(values), bool)
+        wrong = int(np.argmin(whole & np.isfinite(values))) if whole.any() else 0
         message = (
             f"Unknown label type: Y[{wrong}] = {values[wrong]!s} is not a class; a one-dimensional Y has one class per "
             "point, a text or an integer"
