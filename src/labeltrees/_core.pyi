@@ -77,6 +77,9 @@ class TextAnalyzer:
     def preprocess(self, text: object) -> str: ...
     def terms(self, text: object) -> list[str]: ...
 
+class TextStemmer:
+    def __init__(self, words: TextAnalyzer, stem_words: object) -> None: ...
+
 def learn_terms(
     analyzer: TextAnalyzer,
     texts: object,

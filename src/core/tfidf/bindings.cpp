@@ -162,6 +162,8 @@ void bind_tfidf(nb::module_& module) {
            nb::arg("nfc"), nb::arg("prepare").none(), nb::arg("prepares_any"))
       .def("preprocess", &preprocess, nb::arg("text"))
       .def("terms", &terms_of, nb::arg("text"));
+  nb::class_<NativeStemmer>(module, "TextStemmer")
+      .def(nb::init<nb::handle_t<NativeAnalyzer>, nb::object>(), nb::arg("words"), nb::arg("stem_words"));
   module.def("learn_terms", &learn, nb::arg("analyzer"), nb::arg("texts"), nb::arg("min_texts"), nb::arg("max_texts"),
              nb::arg("min_is_share"), nb::arg("max_is_share"), nb::arg("n_threads"), nb::arg("progress").none());
   nb::class_<NativeVectorizer>(module, "TextVectorizer")

@@ -43,6 +43,13 @@ bool is_surely_nfc(const uint8_t* text, int64_t n) {
 
 nb::object to_nfc(nb::handle text) { return nb::module_::import_("unicodedata").attr("normalize")("NFC", text); }
 
+void append(std::vector<uint8_t>& packed, const uint8_t* at, int64_t size) {
+  size_t start = packed.size();
+  packed.resize(start + sizeof size + static_cast<size_t>(size));
+  std::memcpy(packed.data() + start, &size, sizeof size);
+  if (size > 0) std::memcpy(packed.data() + start + sizeof size, at, static_cast<size_t>(size));
+}
+
 std::vector<uint8_t> pack(nb::handle tokens, const std::string& name) {
   std::vector<uint8_t> packed;
   Py_ssize_t n = PySequence_Fast_GET_SIZE(tokens.ptr());
@@ -51,10 +58,7 @@ std::vector<uint8_t> pack(nb::handle tokens, const std::string& name) {
     if (!PyUnicode_Check(token.ptr()))
       throw BadText(name + ": token " + std::to_string(i) + " must be a string, got " + name_of_type(token));
     const TextView view = utf8_of(token, name);
-    size_t start = packed.size();
-    packed.resize(start + sizeof view.size + static_cast<size_t>(view.size));
-    std::memcpy(packed.data() + start, &view.size, sizeof view.size);
-    if (view.size > 0) std::memcpy(packed.data() + start + sizeof view.size, view.at, static_cast<size_t>(view.size));
+    append(packed, view.at, view.size);
   }
   return packed;
 }
@@ -67,6 +71,50 @@ HeldText hold_tokens(nb::handle tokens, const std::string& name) {
 }
 
 }  // namespace
+
+std::vector<std::string> NativeStemmer::look_up(const TextView& text, const Table& own, std::vector<uint8_t>& packed) {
+  std::vector<std::string> missing;
+  std::lock_guard<std::mutex> guard(lock_);
+  nb::cast<const NativeAnalyzer&>(words_).analyzer.analyze(text, scratch_, [&](const auto* terms, auto n) {
+    for (decltype(n) i = 0; i < n; ++i) {
+      const std::string_view word(reinterpret_cast<const char*>(terms[i].at), static_cast<size_t>(terms[i].size));
+      Table::const_iterator found = table_.find(word);
+      if (found == table_.end()) {
+        found = own.find(word);
+        if (found == own.end()) {
+          missing.emplace_back(word);
+          continue;
+        }
+      }
+      const std::string& stem = found->second;
+      append(packed, reinterpret_cast<const uint8_t*>(stem.data()), static_cast<int64_t>(stem.size()));
+    }
+  });
+  return missing;
+}
+
+std::vector<uint8_t> NativeStemmer::stems(const TextView& text, const std::string& name) {
+  std::vector<uint8_t> packed;
+  const std::vector<std::string> missing = look_up(text, {}, packed);
+  if (missing.empty()) return packed;
+  nb::list words;
+  for (const std::string& word : missing) words.append(nb::str(word.data(), word.size()));
+  nb::object made = nb::steal(PyObject_CallFunctionObjArgs(stem_words_.ptr(), words.ptr(), nullptr));
+  if (!made.is_valid()) throw nb::python_error();
+  Table own;
+  for (size_t i = 0; i < missing.size(); ++i) {
+    const TextView stem = utf8_of(nb::object(made[i]), name);
+    own.emplace(missing[i], std::string(reinterpret_cast<const char*>(stem.at), static_cast<size_t>(stem.size)));
+  }
+  {
+    std::lock_guard<std::mutex> guard(lock_);
+    if (table_.size() + own.size() > kMostWords) table_.clear();
+    table_.insert(own.begin(), own.end());
+  }
+  packed.clear();
+  look_up(text, own, packed);
+  return packed;
+}
 
 HeldText hold_text(nb::handle text, const TextReading& reading, const std::string& name) {
   HeldText held;
@@ -89,6 +137,12 @@ HeldText hold_text(nb::handle text, const TextReading& reading, const std::strin
     if (is_list(held.object))
       throw BadText(name + " is a list of tokens, which only analyzer='word' takes; pass a string");
     throw BadText(name + " must be a string, got " + name_of_type(held.object));
+  }
+  NativeStemmer* stemmer = nullptr;
+  if (has_function && nb::try_cast(reading.prepare, stemmer)) {
+    held.packed = stemmer->stems(utf8_of(held.object, name), name);
+    held.view = {held.packed.data(), static_cast<int64_t>(held.packed.size()), true};
+    return held;
   }
   if (has_function) {
     held.object = outlast_interpreter(

@@ -1,8 +1,11 @@
 // Reads Python strings, bytes and lists of tokens as UTF-8.
 #pragma once
 
+#include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "common/bindings.hpp"
@@ -34,6 +37,35 @@ struct NativeAnalyzer {
   nb::object stop_text, stop_ends;
   TextAnalyzer analyzer;
   TextReading reading;
+};
+
+// The stems of the words of a text, made in native code but for words that it has not met yet: these are stemmed by a
+// Python function, together, once. It is `prepare` of a TextReading.
+class NativeStemmer {
+ public:
+  // words: finds the words of a text, without stop words. stem_words: from a list of str to a list of str.
+  NativeStemmer(nb::handle_t<NativeAnalyzer> words, nb::object stem_words)
+      : words_(nb::borrow(words)), stem_words_(std::move(stem_words)) {}
+
+  // The stems in the form of TextView; `name` is for error messages.
+  std::vector<uint8_t> stems(const TextView& text, const std::string& name);
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view word) const { return std::hash<std::string_view>{}(word); }
+  };
+  using Table = std::unordered_map<std::string, std::string, Hash, std::equal_to<>>;
+
+  static constexpr size_t kMostWords = 1 << 20;  // the table is emptied when it has more: some 100 MiB
+
+  // Appends the stems of known words, found in either table; returns the words without one.
+  std::vector<std::string> look_up(const TextView& text, const Table& own, std::vector<uint8_t>& packed);
+
+  nb::object words_, stem_words_;
+  std::mutex lock_;  // of the table and the scratch; never held while Python code runs
+  AnalyzerScratch scratch_;
+  Table table_;
 };
 
 // One text and what keeps its memory alive.

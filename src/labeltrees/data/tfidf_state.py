@@ -39,8 +39,10 @@ def needs_python(settings: TfidfSettings) -> bool:
     )
 
 
-def make_prepare(settings: TfidfSettings, stop_words: tuple[Any, Any]) -> Callable[[Any], Any] | None:
+def make_prepare(settings: TfidfSettings, stop_words: tuple[Any, Any]) -> Any:
     """Return the function from a text to its tokens (a list), or to another text (str); None if native code does all.
+
+    The stems of the usual words are found by native code, which asks for those of words that it has not met.
 
     Stop words, in the form of `encode_names`, are left out here only if words are stemmed, because the list of stop
     words has whole words.
@@ -54,8 +56,10 @@ def make_prepare(settings: TfidfSettings, stop_words: tuple[Any, Any]) -> Callab
     tokenize = _tokenizer(settings)
     if settings.stem is None:
         return tokenize
-    left_out = frozenset(decode_names(*stop_words))
     stem_words = make_stemmer(settings.stem)
+    if settings.tokenizer is None and settings.token_pattern == TOKEN_PATTERN and settings.preprocessor is None:
+        return _core.TextStemmer(settings.native_words(folds=True, stop_words=stop_words), stem_words)
+    left_out = frozenset(decode_names(*stop_words))
 
     def stems(text: Any) -> Tokens:
         found: Tokens = stem_words([token for token in tokenize(text) if token not in left_out])
@@ -189,9 +193,9 @@ class TfidfSettings:
             stop_words = encode_names([])
         return self._native_analyzer(kind, ngram_range, stop_words, folds=False, prepare=prepare)
 
-    def native_words(self, folds: bool) -> _core.TextAnalyzer:
+    def native_words(self, folds: bool, stop_words: tuple[Any, Any] | None = None) -> _core.TextAnalyzer:
         """Return the native analyzer for single words; `folds`: with the usual lower case and accents."""
-        return self._native_analyzer("word", (1, 1), encode_names([]), folds)
+        return self._native_analyzer("word", (1, 1), encode_names([]) if stop_words is None else stop_words, folds)
 
     def _native_analyzer(
         self,
