@@ -1,6 +1,7 @@
 """Stems: native code asks Snowball once for each word, and gives what text by text in Python gives."""
 
 import threading
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -32,7 +33,7 @@ def test_stems_are_those_of_snowball(texts, language):
     analyze, words = vectorizer.build_analyzer(), by_python(language, stop_words)
     for text in texts:
         own = words(text)
-        assert list(analyze(text)) == [*own, *(" ".join(pair) for pair in zip(own, own[1:], strict=False))]
+        assert list(analyze(text)) == [*own, *map(" ".join, pairwise(own))]
 
 
 def test_words_are_stemmed_once(monkeypatch):

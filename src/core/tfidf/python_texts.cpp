@@ -72,22 +72,69 @@ HeldText hold_tokens(nb::handle tokens, const std::string& name) {
 
 }  // namespace
 
-std::vector<std::string> NativeStemmer::look_up(const TextView& text, const Table& own, std::vector<uint8_t>& packed) {
+const uint8_t* StemTable::find(std::string_view word) const {
+  if (slots_.empty()) return nullptr;
+  const size_t own = hash(word), mask = slots_.size() - 1;
+  for (size_t at = own & mask; slots_[at] != 0; at = (at + 1) & mask) {
+    if (slots_[at] >> 32 != own >> 32) continue;
+    const uint8_t* entry = bytes_.data() + (slots_[at] & UINT32_MAX) - 1;
+    int64_t size;
+    std::memcpy(&size, entry, sizeof size);
+    if (static_cast<size_t>(size) != word.size()) continue;
+    if (std::memcmp(entry + sizeof size, word.data(), word.size()) == 0) return entry + sizeof size + size;
+  }
+  return nullptr;
+}
+
+void StemTable::place(size_t own, size_t entry) {
+  const size_t mask = slots_.size() - 1;
+  size_t at = own & mask;
+  while (slots_[at] != 0) at = (at + 1) & mask;
+  slots_[at] = static_cast<uint64_t>(own >> 32) << 32 | (entry + 1);
+}
+
+void StemTable::insert(std::string_view word, std::string_view stem) {
+  const size_t needed = word.size() + stem.size() + 2 * sizeof(int64_t);
+  if (needed > kMostBytes || find(word) != nullptr) return;
+  if (bytes_.size() + needed > kMostBytes) *this = StemTable();
+  if (2 * (n_ + 1) > slots_.size()) {  // at least half of the slots stay empty
+    slots_.assign(std::max<size_t>(1024, 2 * slots_.size()), 0);
+    for (size_t at = 0; at < bytes_.size();) {
+      int64_t sizes[2];
+      std::memcpy(&sizes[0], bytes_.data() + at, sizeof sizes[0]);
+      const auto* begin = reinterpret_cast<const char*>(bytes_.data()) + at + sizeof sizes[0];
+      std::memcpy(&sizes[1], begin + sizes[0], sizeof sizes[1]);
+      place(hash({begin, static_cast<size_t>(sizes[0])}), at);
+      at += static_cast<size_t>(sizes[0] + sizes[1]) + sizeof sizes;
+    }
+  }
+  const size_t entry = bytes_.size();
+  append(bytes_, reinterpret_cast<const uint8_t*>(word.data()), static_cast<int64_t>(word.size()));
+  append(bytes_, reinterpret_cast<const uint8_t*>(stem.data()), static_cast<int64_t>(stem.size()));
+  place(hash(word), entry);
+  ++n_;
+}
+
+std::vector<std::string> NativeStemmer::look_up(const TextView& text, const Missing& own,
+                                                std::vector<uint8_t>& packed) {
   std::vector<std::string> missing;
   std::lock_guard<std::mutex> guard(lock_);
-  nb::cast<const NativeAnalyzer&>(words_).analyzer.analyze(text, scratch_, [&](const auto* terms, auto n) {
-    for (decltype(n) i = 0; i < n; ++i) {
+  nb::cast<const NativeAnalyzer&>(words_).analyzer.analyze(text, scratch_, [&](const Term* terms, int n) {
+    for (int i = 0; i < n; ++i) {
       const std::string_view word(reinterpret_cast<const char*>(terms[i].at), static_cast<size_t>(terms[i].size));
-      Table::const_iterator found = table_.find(word);
-      if (found == table_.end()) {
-        found = own.find(word);
-        if (found == own.end()) {
-          missing.emplace_back(word);
-          continue;
-        }
+      if (const uint8_t* stem = table_.find(word)) {
+        int64_t size;
+        std::memcpy(&size, stem, sizeof size);
+        packed.insert(packed.end(), stem, stem + sizeof size + size);
+        continue;
       }
-      const std::string& stem = found->second;
-      append(packed, reinterpret_cast<const uint8_t*>(stem.data()), static_cast<int64_t>(stem.size()));
+      auto found = own.empty() ? own.end() : own.find(std::string(word));
+      if (found == own.end()) {
+        missing.emplace_back(word);
+        continue;
+      }
+      append(packed, reinterpret_cast<const uint8_t*>(found->second.data()),
+             static_cast<int64_t>(found->second.size()));
     }
   });
   return missing;
@@ -95,21 +142,21 @@ std::vector<std::string> NativeStemmer::look_up(const TextView& text, const Tabl
 
 std::vector<uint8_t> NativeStemmer::stems(const TextView& text, const std::string& name) {
   std::vector<uint8_t> packed;
+  packed.reserve(static_cast<size_t>(2 * text.size));
   const std::vector<std::string> missing = look_up(text, {}, packed);
   if (missing.empty()) return packed;
   nb::list words;
   for (const std::string& word : missing) words.append(nb::str(word.data(), word.size()));
   nb::object made = nb::steal(PyObject_CallFunctionObjArgs(stem_words_.ptr(), words.ptr(), nullptr));
   if (!made.is_valid()) throw nb::python_error();
-  Table own;
+  Missing own;
   for (size_t i = 0; i < missing.size(); ++i) {
     const TextView stem = utf8_of(nb::object(made[i]), name);
     own.emplace(missing[i], std::string(reinterpret_cast<const char*>(stem.at), static_cast<size_t>(stem.size)));
   }
   {
     std::lock_guard<std::mutex> guard(lock_);
-    if (table_.size() + own.size() > kMostWords) table_.clear();
-    table_.insert(own.begin(), own.end());
+    for (const auto& [word, stem] : own) table_.insert(word, stem);
   }
   packed.clear();
   look_up(text, own, packed);

@@ -56,7 +56,7 @@ class TfidfVectorizer(BaseEstimator, TfidfParameters):  # type: ignore[misc]
 
     Terms, their order and the weights are the same as in scikit-learn. `nfc`, `stem`, `union`, `hashing` and `n_jobs`
     are new. Word characters and lower case follow Python's Unicode tables. Steps that are functions of yours, another
-    `token_pattern` and stems run in Python, one text after another, and take most of the time then.
+    `token_pattern` run in Python, one text after another, and take most of the time then. Each word is stemmed once.
 
     A text may also be a list of ready tokens (with ``analyzer="word"``): they are used as they are, apart from stop
     words and n-grams.
