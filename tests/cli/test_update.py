@@ -1,10 +1,17 @@
 """labeltrees update."""
 
 import json
+import signal
+import subprocess
+import sys
+import time
 
+import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import labeltrees as lt
+from labeltrees.storage.versions import version_of
 
 TEXTS = ["red apple", "green apple", "ripe pear", "green pear"] * 5
 LABELS = [["apple"], ["apple"], ["pear"], ["pear"]] * 5
@@ -85,3 +92,78 @@ def test_retire_is_the_short_form(run, folder, tmp_path):
     missing = run("retire", folder, "plum")
     assert missing.exit_code != 0
     assert "plum" in missing.stderr
+
+
+def started(*arguments):
+    """Start the command in a process of its own."""
+    command = [
+        sys.executable,
+        "-c",
+        "from labeltrees.cli.main import main; main()",
+        "update",
+        *map(str, arguments),
+        "--jobs",
+        "1",
+    ]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def many_points(tmp_path):
+    """Return files of old and new data whose update takes some tenths of a second."""
+    texts = [f"word{i % 97} word{i % 89} word{i % 13}" for i in range(3000)]
+    labels = [[f"label{i % 97}", f"label{i % 89}"] for i in range(3000)]
+    old = write(tmp_path / "old.jsonl", texts, labels)
+    new = write(tmp_path / "new.jsonl", [f"new{i % 7} {text}" for i, text in enumerate(texts[:300])], [["new"]] * 300)
+    folder = tmp_path / "words.model"
+    lt.LabelTreeClassifier(C=1.0, n_jobs=1).fit(texts, labels).save(folder)
+    return folder, old, new
+
+
+def test_a_killed_update_leaves_the_old_version(tmp_path):
+    folder, old, new = many_points(tmp_path)
+    before = version_of(folder)
+    begun = time.monotonic()
+    whole = started(folder, new, "--replay", old, "-o", tmp_path / "whole.model")
+    assert whole.wait() == 0
+    whole.communicate()
+    needed = time.monotonic() - begun
+    n_killed = 0
+    for share in (0.5, 0.7, 0.8, 0.9, 0.97):
+        process = started(folder, new, "--replay", old)
+        time.sleep(share * needed)
+        process.send_signal(signal.SIGKILL)
+        n_killed += process.wait() == -signal.SIGKILL
+        process.communicate()
+        has_new = "new" in lt.load(folder, verify=True).classes_
+        assert has_new or version_of(folder) == before
+    assert n_killed > 0
+
+
+def test_of_two_updates_at_once_one_wins_and_the_other_says_so(tmp_path):
+    folder, old, new = many_points(tmp_path)
+    first, second = (started(folder, new, "--replay", old) for _ in range(2))
+    said = [process.communicate() for process in (first, second)]
+    codes = sorted(process.returncode for process in (first, second))
+    assert "new" in lt.load(folder, verify=True).classes_
+    if codes != [0, 0]:  # both are 0 if one of them had ended before the other began to load
+        assert codes[0] == 0
+        assert any("changed by another update" in errors for _, errors in said)
+
+
+def test_new_and_old_points_may_be_in_parts(run, tmp_path):
+    rng = np.random.default_rng(0)
+    labels = np.arange(400) % 8
+    X = sp.csr_array((np.eye(8)[labels] + 0.1 * rng.random((400, 8))).astype(np.float32))
+    Y = sp.csr_array(np.eye(8, dtype=np.float32)[labels])
+    old, new = np.flatnonzero(labels < 7), np.flatnonzero(labels == 7)
+    folders = [tmp_path / name for name in ("memory.model", "parts.model")]
+    for folder in folders:
+        lt.LabelTreeClassifier(C=1.0).fit(X[old], Y[old][:, :7]).save(folder)
+    lt.write_parts(lt.Dataset(X[old], Y[old][:, :7]), tmp_path / "old", 100)
+    lt.write_parts(lt.Dataset(X[new], Y[new]), tmp_path / "new", 20)
+    run("update", folders[1], tmp_path / "new", "--replay", tmp_path / "old")
+    model = lt.load(folders[0])
+    model.update(X[new], Y[new], replay=(X[old], Y[old][:, :7]))
+    found = lt.load(folders[1]).predict_topk(X, 3)
+    assert (found[0][:, 0] == labels).all()
+    np.testing.assert_array_equal(found[1], model.predict_topk(X, 3)[1])

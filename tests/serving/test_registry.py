@@ -16,6 +16,7 @@ from labeltrees.serving import registry as registry_module
 from labeltrees.serving.registry import Registry, Watcher
 from labeltrees.serving.schemas import Options
 from labeltrees.serving.shown_labels import read_shown_texts
+from labeltrees.storage.versions import go_back, publish, version_of
 from tests.serving.conftest import WORDS, make_texts
 
 
@@ -182,6 +183,34 @@ def test_a_new_version_replaces_the_old_one_while_requests_go_on(tmp_path):
             time.sleep(0.002)
     assert all(len(entry) == 2 for entry in seen)  # no answer mixes versions
     assert len(seen) == 2
+
+
+def test_an_update_is_served_while_the_server_runs(tmp_path):
+    texts, labels = make_texts()
+    folder = tmp_path / "fruit.model"
+    lt.LabelTreeClassifier(n_jobs=1).fit(texts, labels).save(folder)
+    app = make_app(folder, settings=ServingSettings(reload_seconds=0.01))
+
+    def answers(client):
+        reply = client.post("/v1/models/fruit/predict", json={"texts": ["yellow mango"], "k": 1})
+        return reply.json()["results"][0]["labels"]
+
+    with TestClient(app) as client:
+        assert answers(client) != ["mango"]
+        version, model = version_of(folder), lt.load(folder)
+        model.update(["yellow mango"] * 8, [["mango"]] * 8, replay=(texts, labels))
+        publish(model.save, folder, folder, version)
+        wait_for(lambda: answers(client) == ["mango"])
+        go_back(folder)
+        wait_for(lambda: answers(client) != ["mango"])
+
+
+def wait_for(condition, seconds=20.0):
+    """Wait until a condition holds."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
 
 
 def test_the_folder_of_a_sweep_is_all_its_models(tmp_path):
