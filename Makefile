@@ -108,7 +108,8 @@ THREADED := tests/search tests/storage/test_chunks.py \
   $(addprefix tests/models/linear/test_,train.py item_models.py files.py features.py) \
   tests/models/text/test_estimator.py tests/models/common/test_early_stop.py \
   tests/serving/test_registry.py tests/serving/test_app.py \
-  --deselect tests/models/linear/test_features.py::test_any_sequence_of_texts
+  --deselect tests/models/linear/test_features.py::test_any_sequence_of_texts \
+  --deselect tests/models/linear/test_files.py::test_a_model_can_be_used_after_fork
 sanitize-threads: install
 	$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --upgrade --target build/sanitize-threads . \
 	  -Cbuild-dir=build/sanitize-threads-objects -Ccmake.define.LABELTREES_SANITIZE_THREADS=ON \
