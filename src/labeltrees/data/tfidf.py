@@ -55,7 +55,7 @@ class TfidfVectorizer(BaseEstimator, TfidfParameters):  # type: ignore[misc]
     r"""Texts as rows of tf-idf weights of their terms: scikit-learn's TfidfVectorizer in native code.
 
     Terms, their order and the weights are the same as in scikit-learn. `nfc`, `stem`, `union`, `hashing` and `n_jobs`
-    are new. Word characters and lower case follow Python's Unicode tables. Steps that are functions of yours, another
+    are new. Word characters and lower case follow Python's Unicode tables. Functions of yours and another
     `token_pattern` run in Python, one text after another, and take most of the time then. Each word is stemmed once.
 
     A text may also be a list of ready tokens (with ``analyzer="word"``): they are used as they are, apart from stop

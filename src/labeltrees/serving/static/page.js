@@ -184,6 +184,10 @@ function answerLine(answer, text, label, place) {
   name.className = "name";
   name.textContent = text;
   if (text !== String(label)) name.append(Object.assign(document.createElement("small"), {textContent: label}));
+  const above = (answer.broader || [])[place] || [];
+  const unsure = answer.unsure ? "no narrower label is sure enough" : "";
+  const more = [above.length ? `in ${above.join(", ")}` : "", unsure].filter(Boolean).join("; ");
+  if (more) name.append(Object.assign(document.createElement("small"), {className: "broader", textContent: more}));
   const track = document.createElement("span");
   track.className = "track";
   track.setAttribute("aria-hidden", "true");
