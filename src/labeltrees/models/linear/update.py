@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,9 +33,16 @@ from labeltrees.models.linear.new_points import UpdateData, read_update
 from labeltrees.models.linear.points import TrainingPoints
 from labeltrees.models.linear.retrain import Retrained, positive_unit_rows, retrain, retrain_alone
 from labeltrees.models.linear.settings import LinearSettings, solver_of
+from labeltrees.models.linear.update_report import (
+    UpdateReport,
+    count,
+    entropy_of,
+    mean_depth,
+    shown_labels,
+    similarity_of,
+)
 from labeltrees.search import Searcher
 from labeltrees.storage import ChunkStore
-from labeltrees.storage.chunks import edges_of
 from labeltrees.storage.splice import unpack_nodes
 from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.placement import PlacedTree, place_new_labels
@@ -49,80 +56,6 @@ UNLIMITED = 2**30  # a fanout that splits no node
 TOO_DEEP = 1.1  # a full fit is advised if labels are deeper than in a fresh tree by this factor
 TOO_MANY = 0.3  # or if more than this share of the labels was added since the last fit
 TOO_MANY_ALONE = 0.05  # without replay
-
-
-@dataclass
-class UpdateReport:
-    """What an update did.
-
-    Attributes
-    ----------
-    n_points, n_replayed : int
-        New points, and old points that were given as `replay`.
-    new_labels : list
-        Names, or ids.
-    n_new_features : int
-    n_split, n_rebuilt : int
-        Nodes that became too wide, and subtrees that were built anew because their weight had drifted.
-    moved_labels : list
-        Old labels that are below another node than before.
-    kept, continued, trained : int
-        Classifiers that kept their bytes, that were trained further from their old weights, and that were trained on
-        all points of their node.
-    expected_depth, fresh_depth : float
-        Mean depth of a label, and an estimate for a new tree: that of the last fit times the change of the entropy.
-    similarity, fresh_similarity : float or None
-        Mean cosine of the new labels with the centre of their node, and of the old labels of these nodes, which
-        estimates that of a new tree. None if no label is new, or without replay.
-    exact : bool
-        Whether the model has the bytes of a fit on its tree.
-    seconds : float
-    notes : list of str
-        What an update could not keep.
-    full_fit_advised : str or None
-        Why a full fit is advisable.
-    """
-
-    n_points: int
-    n_replayed: int
-    new_labels: list[Any]
-    n_new_features: int
-    n_split: int
-    n_rebuilt: int
-    moved_labels: list[Any]
-    kept: int
-    continued: int
-    trained: int
-    expected_depth: float
-    fresh_depth: float
-    similarity: float | None
-    fresh_similarity: float | None
-    exact: bool
-    seconds: float
-    notes: list[str] = field(default_factory=list)
-    full_fit_advised: str | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all attributes as JSON values."""
-        return asdict(self)
-
-    def __str__(self) -> str:
-        lines = [
-            f"{_count(self.n_points, 'new point')}, {_count(len(self.new_labels), 'new label')}, "
-            f"{_count(self.n_new_features, 'new feature')}",
-            f"classifiers: {self.kept:,} kept, {self.continued:,} continued, {self.trained:,} trained",
-            f"tree: {_count(self.n_split, 'node')} split, {_count(self.n_rebuilt, 'subtree')} rebuilt, "
-            f"{_count(len(self.moved_labels), 'label')} moved; expected depth {self.expected_depth:.2f} "
-            f"(estimate for a new tree: {self.fresh_depth:.2f})",
-        ]
-        lines += self.notes
-        if self.full_fit_advised is not None:
-            lines.append(f"a full fit is advisable: {self.full_fit_advised}")
-        return "\n".join(lines)
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n:,} {noun}" + ("" if n == 1 else "s")
 
 
 def update_model(model: LabelTreeClassifier, X: Any, Y: Any, replay: Any, exact: bool) -> UpdateReport:
@@ -459,8 +392,8 @@ class _Update:
         tree = self.model.trees_[0]
         fit = {
             "fit_labels": int((tree.label_parent >= 0).sum()),
-            "fit_depth": _depth(tree, self.model.label_counts_),
-            "fit_entropy": _entropy(self.model.label_counts_),
+            "fit_depth": mean_depth(tree, self.model.label_counts_),
+            "fit_entropy": entropy_of(self.model.label_counts_),
         }
         kept = {name: before.get(name, value) for name, value in fit.items()}
         return {
@@ -488,23 +421,23 @@ class _Update:
             )
         if data.n_dropped:
             self.notes.append(
-                f"{_count(data.n_dropped, 'label')} of old points were left out: the model does not know them"
+                f"{count(data.n_dropped, 'label')} of old points were left out: the model does not know them"
             )
         history = self.history(trees)
-        depth = _depth(first.tree, self.counts)
+        depth = mean_depth(first.tree, self.counts)
         entropy = history["fit_entropy"]
-        fresh = history["fit_depth"] * (_entropy(self.counts) / entropy if entropy > 0 else 1.0)
+        fresh = history["fit_depth"] * (entropy_of(self.counts) / entropy if entropy > 0 else 1.0)
         new = np.arange(model.searcher_.n_labels, data.n_labels)
         new = np.union1d(new, self.unplaced(model.trees_[0])[self.counts[self.unplaced(model.trees_[0])] > 0])
-        similarity = _similarity(first.tree, embeddings, new, self.with_replay)
+        similarity = similarity_of(first.tree, embeddings, new, self.with_replay)
         report = UpdateReport(
             self.n_new,
             int((~data.points.is_new).sum()),
-            _shown(data.names, new),
+            shown_labels(data.names, new),
             data.n_features - model.n_features_in_,
             sum(own.n_split for own in trees),
             sum(own.n_rebuilt for own in trees),
-            _shown(data.names, first.moved),
+            shown_labels(data.names, first.moved),
             sum(own.n_kept for own in trained),
             sum(own.n_warm for own in trained),
             sum(own.n_cold for own in trained),
@@ -526,43 +459,3 @@ class _Update:
         if share > TOO_MANY or (not self.with_replay and share > TOO_MANY_ALONE):
             return f"{share:.0%} of the labels were added since the last one"
         return None
-
-
-def _shown(names: Any, labels: Any) -> list[Any]:
-    ids = np.asarray(labels, np.int64)
-    return list(ids.tolist() if names is None else names.take(ids).tolist())
-
-
-def _depth(tree: LabelTree, counts: Any) -> float:
-    placed = tree.label_parent >= 0
-    weights = np.where(placed, counts[: tree.n_labels], 0).astype(np.float64)
-    return float(tree.expected_depth(weights)) if weights.sum() > 0 else 0.0
-
-
-def _entropy(counts: Any) -> float:
-    shares = counts[counts > 0] / counts.sum()
-    return float(-(shares * np.log(shares)).sum())
-
-
-def _similarity(tree: LabelTree, embeddings: Any, new: Any, known: bool) -> tuple[float | None, float | None]:
-    """Return the mean cosine with the centre of their node of new labels, and of as many old ones of these nodes."""
-    if embeddings is None or not known or len(new) == 0:
-        return None, None
-    parents = np.unique(tree.label_parent[new])
-    edges, _ = edges_of(tree.child_ptr, parents.astype(np.int64))
-    children = tree.children[edges].astype(np.int64)
-    node = np.repeat(np.arange(len(parents)), np.diff(tree.child_ptr)[parents])
-    labels, node = ~children[children < 0], node[children < 0]
-    is_new = np.isin(labels, new)
-    rows = embeddings[labels]
-    sums = []
-    for some in (np.ones(len(labels), dtype=bool), is_new):
-        ones: Any = (np.ones(int(some.sum()), np.float32), (node[some], np.flatnonzero(some)))
-        sums.append(sp.csr_array(ones, shape=(len(parents), len(labels))) @ rows)
-    # The cosines of some labels with the centre c of their node add up to the product of their sum with c.
-    squares, products = (np.asarray(sums[0].multiply(own).sum(axis=1)).ravel() for own in sums)
-    lengths = np.maximum(np.sqrt(squares), 1e-12)
-    n_new = int(is_new.sum())
-    of_new = float((products / lengths).sum())
-    old = None if n_new == len(labels) else (float(lengths.sum()) - of_new) / (len(labels) - n_new)
-    return of_new / max(n_new, 1), old

@@ -1,0 +1,130 @@
+"""What an update did, and how its tree compares with a new one."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from labeltrees.storage.chunks import edges_of
+from labeltrees.tree.label_tree import LabelTree
+
+
+@dataclass
+class UpdateReport:
+    """What an update did.
+
+    Attributes
+    ----------
+    n_points, n_replayed : int
+        New points, and old points that were given as `replay`.
+    new_labels : list
+        Names, or ids.
+    n_new_features : int
+    n_split, n_rebuilt : int
+        Nodes that became too wide, and subtrees that were built anew because their weight had drifted.
+    moved_labels : list
+        Old labels that are below another node than before.
+    kept, continued, trained : int
+        Classifiers that kept their bytes, that were trained further from their old weights, and that were trained on
+        all points of their node.
+    expected_depth, fresh_depth : float
+        Mean depth of a label, and an estimate for a new tree: that of the last fit times the change of the entropy.
+    similarity, fresh_similarity : float or None
+        Mean cosine of the new labels with the centre of their node, and of the old labels of these nodes, which
+        estimates that of a new tree. None if no label is new, or without replay.
+    exact : bool
+        Whether the model has the bytes of a fit on its tree.
+    seconds : float
+    notes : list of str
+        What an update could not keep.
+    full_fit_advised : str or None
+        Why a full fit is advisable.
+    """
+
+    n_points: int
+    n_replayed: int
+    new_labels: list[Any]
+    n_new_features: int
+    n_split: int
+    n_rebuilt: int
+    moved_labels: list[Any]
+    kept: int
+    continued: int
+    trained: int
+    expected_depth: float
+    fresh_depth: float
+    similarity: float | None
+    fresh_similarity: float | None
+    exact: bool
+    seconds: float
+    notes: list[str] = field(default_factory=list)
+    full_fit_advised: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all attributes as JSON values."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        lines = [
+            f"{count(self.n_points, 'new point')}, {count(len(self.new_labels), 'new label')}, "
+            f"{count(self.n_new_features, 'new feature')}",
+            f"classifiers: {self.kept:,} kept, {self.continued:,} continued, {self.trained:,} trained",
+            f"tree: {count(self.n_split, 'node')} split, {count(self.n_rebuilt, 'subtree')} rebuilt, "
+            f"{count(len(self.moved_labels), 'label')} moved; expected depth {self.expected_depth:.2f} "
+            f"(estimate for a new tree: {self.fresh_depth:.2f})",
+        ]
+        lines += self.notes
+        if self.full_fit_advised is not None:
+            lines.append(f"a full fit is advisable: {self.full_fit_advised}")
+        return "\n".join(lines)
+
+
+def count(n: int, noun: str) -> str:
+    """Return a number with its noun."""
+    return f"{n:,} {noun}" + ("" if n == 1 else "s")
+
+
+def shown_labels(names: Any, labels: Any) -> list[Any]:
+    """Return labels by name, or ids."""
+    ids = np.asarray(labels, np.int64)
+    return list(ids.tolist() if names is None else names.take(ids).tolist())
+
+
+def mean_depth(tree: LabelTree, counts: Any) -> float:
+    """Return the mean depth of the labels of points."""
+    placed = tree.label_parent >= 0
+    weights = np.where(placed, counts[: tree.n_labels], 0).astype(np.float64)
+    return float(tree.expected_depth(weights)) if weights.sum() > 0 else 0.0
+
+
+def entropy_of(counts: Any) -> float:
+    """Return the entropy of the labels of points."""
+    shares = counts[counts > 0] / counts.sum()
+    return float(-(shares * np.log(shares)).sum())
+
+
+def similarity_of(tree: LabelTree, embeddings: Any, new: Any, known: bool) -> tuple[float | None, float | None]:
+    """Return the mean cosine with the centre of their node of new labels, and of as many old ones of these nodes."""
+    if embeddings is None or not known or len(new) == 0:
+        return None, None
+    parents = np.unique(tree.label_parent[new])
+    edges, _ = edges_of(tree.child_ptr, parents.astype(np.int64))
+    children = tree.children[edges].astype(np.int64)
+    node = np.repeat(np.arange(len(parents)), np.diff(tree.child_ptr)[parents])
+    labels, node = ~children[children < 0], node[children < 0]
+    is_new = np.isin(labels, new)
+    rows = embeddings[labels]
+    sums = []
+    for some in (np.ones(len(labels), dtype=bool), is_new):
+        ones: Any = (np.ones(int(some.sum()), np.float32), (node[some], np.flatnonzero(some)))
+        sums.append(sp.csr_array(ones, shape=(len(parents), len(labels))) @ rows)
+    # The cosines of some labels with the centre c of their node add up to the product of their sum with c.
+    squares, products = (np.asarray(sums[0].multiply(own).sum(axis=1)).ravel() for own in sums)
+    lengths = np.maximum(np.sqrt(squares), 1e-12)
+    n_new = int(is_new.sum())
+    of_new = float((products / lengths).sum())
+    old = None if n_new == len(labels) else (float(lengths.sum()) - of_new) / (len(labels) - n_new)
+    return of_new / max(n_new, 1), old
