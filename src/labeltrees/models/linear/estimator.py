@@ -20,7 +20,8 @@ from labeltrees.models.linear.files import save_classifier
 from labeltrees.models.linear.fit import fit_here
 from labeltrees.models.linear.prediction import LinearPredictionMixin
 from labeltrees.models.linear.settings import GONE, GONE_FROM_FIT, LinearParameters, Solver, with_solver
-from labeltrees.models.linear.update import UpdateReport, forget_points, update_model
+from labeltrees.models.linear.update import forget_points, update_model
+from labeltrees.models.linear.update_report import UpdateReport
 from labeltrees.storage.unpack import NodeClassifiers, unpack_node
 from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.settings import with_builder
