@@ -65,6 +65,7 @@ function drawTree(container, path, labels, onNode) {
   const {width, depth} = layOut(root);
   const height = depth * ROW + 76;
   const svg = svgElement("svg", {width, height, viewBox: `0 0 ${width} ${height}`, role: "group"}, container);
+  svg.style.minWidth = `${0.6 * width}px`;  // it shrinks to fit as long as it can be read, then it scrolls
   svg.setAttribute("aria-label", `${path.opened.length} nodes in the order of opening; the answers are at the bottom`);
   const edges = svgElement("g", {"aria-hidden": "true"}, svg);
   const y = node => 28 + node.depth * ROW;
