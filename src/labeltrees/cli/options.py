@@ -45,6 +45,18 @@ seed_option = click.option(
 json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON instead of text.")
 
 
+class ChoiceOrNone(click.Choice[str]):
+    """One of some words; the word none means None."""
+
+    def __init__(self, words: Any) -> None:
+        super().__init__([*words, "none"])
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the word, or None."""
+        found = super().convert(value, param, ctx)
+        return None if found == "none" else found
+
+
 class NumberOrWord(click.ParamType[Any]):
     """A number, or one of the words in lower case in `metavar`; the word none means None.
 
@@ -195,7 +207,8 @@ def _option_type(item: dataclasses.Field[Any], default: Any) -> Any:
     if isinstance(default, bool):
         return bool
     if item.metadata["choices"]:
-        return click.Choice(item.metadata["choices"])
+        can_be_none = default is not None and "None" in str(item.type)
+        return (ChoiceOrNone if can_be_none else click.Choice)(item.metadata["choices"])
     if isinstance(default, tuple):
         return tuple(type(part) for part in default)
     annotation = str(item.type)

@@ -174,3 +174,39 @@ def test_labels_that_are_removed_are_not_proposed():
     again, same = model.predict_topk(train.X[:50], 5)
     np.testing.assert_array_equal(again, labels)
     np.testing.assert_allclose(same, scores, rtol=1e-5)
+
+
+TITLES = {"red": "red", "tea": "tea", "car": "car"}
+
+
+def make_titled_log(n=600, seed=0):
+    """Baskets of one theme; the names of items have the word of their theme. Item "red 0" is in one basket."""
+    rng = np.random.default_rng(seed)
+    baskets = []
+    for _ in range(n):
+        theme = rng.choice(list(TITLES))
+        baskets.append([f"{theme} {number}" for number in rng.choice(np.arange(1, 9), 4, replace=False)])
+    baskets[0] = ["red 0", "red 1", "red 2"]
+    return {"context": np.repeat(np.arange(n), [len(own) for own in baskets]), "item": np.concatenate(baskets)}
+
+
+@pytest.mark.parametrize("n_events", [0, 1])
+def test_an_item_with_words_and_few_events_is_placed_by_its_words(n_events):
+    import polars as pl
+
+    frame = pl.DataFrame(make_titled_log())
+    frame = frame if n_events else frame.filter(pl.col("item") != "red 0")
+    train, _ = lt.prepare_logs(frame, features="basket", test_share=0, min_engagement=0)
+    titles = {f"{theme} {number}": f"{theme} thing number{number}" for theme in TITLES for number in range(1, 9)}
+    texts = {**titles, "red 0": "red thing, brand new"}
+    model = lt.LabelTreeClassifier(n_jobs=1).fit(train, label_texts=texts)
+    assert "red 0" in model.label_names_
+    assert model.titles(["red 0"]).tolist() == ["red thing, brand new"]
+    baskets = [["red 1", "red 2", "red 3"], ["tea 1", "tea 2", "tea 3"]]
+    of_red, of_tea = model.predict_scores(baskets, 25).toarray()[:, model.label_names_.tolist().index("red 0")]
+    assert of_red > 1.5 * of_tea  # recommended with its theme
+    assert "red 0" in model.predict_topk(baskets, 6, exclude=baskets)[0][0]
+    asked = model.predictor(5, names=True)(["red 0"])[0]  # and it can be in a basket
+    assert sum(str(name).startswith("red") for name in asked) >= 4
+    plain = lt.LabelTreeClassifier(n_jobs=1, label_texts="none").fit(train, label_texts=texts)
+    assert n_events or "red 0" not in plain.label_names_

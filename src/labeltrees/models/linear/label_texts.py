@@ -9,9 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from labeltrees._matrices import Float64s
-from labeltrees.data.encoders import Encoder, TextEncoder
+from labeltrees.data.encoders import Encoder, ItemEncoder, TextEncoder
 from labeltrees.data.label_sets import LabelSets
 from labeltrees.data.label_texts import LabelTexts, read_label_texts
+from labeltrees.data.tfidf import TfidfVectorizer
 from labeltrees.labels.embedding import pifa
 from labeltrees.models.linear.features import unit_rows
 
@@ -89,13 +90,22 @@ def add_points(
         chosen = np.flatnonzero(counts[points.labels] == 0)
     if len(chosen) == 0:
         return X, Y, weights
-    n = len(chosen)
-    rows, added = points.rows[chosen], _indicator(points.labels[chosen], Y.shape[1])
+    return add_copies(X, Y, weights, (points.rows[chosen], _indicator(points.labels[chosen], Y.shape[1])), weight)
+
+
+def add_copies(
+    X: Any, Y: Any, weights: Float64s | None, added: tuple[Any, Any], weight: float
+) -> tuple[Any, Any, Float64s | None]:
+    """Return X, Y and the point weights with other points and their labels, which have this weight."""
+    rows, labels = added
+    n = rows.shape[0]
+    if n == 0:
+        return X, Y, weights
     stacked_X = _stack(X, rows) if sp.issparse(X) else np.vstack([X, rows.toarray()])
     if weights is not None or weight != 1:
         own = np.ones(X.shape[0]) if weights is None else weights
         weights = np.concatenate([own, np.full(n, weight * own.mean())])
-    return stacked_X, _stack(Y, added), weights
+    return stacked_X, _stack(Y, labels), weights
 
 
 def text_embeddings(X: Any, Y: Any, points: TextPoints | None, weight: float, n_jobs: int | None) -> Any:
@@ -104,6 +114,86 @@ def text_embeddings(X: Any, Y: Any, points: TextPoints | None, weight: float, n_
         return None
     of_texts = pifa(points.rows, _indicator(points.labels, Y.shape[1]), n_jobs=n_jobs)
     return sp.csr_array(pifa(X, Y, n_jobs=n_jobs)) + weight * sp.csr_array(of_texts)
+
+
+# Items with few events. They get copies of points of the items whose texts are most similar.
+_FEW, _ENOUGH = 1, 5  # weight of the points of an item that needs them, and of one that gives them
+_N_SIMILAR, _N_COPIED, _MAX_COLD = 3, 20, 5_000
+
+
+def add_item_features(X: Any, encoder: ItemEncoder, names: Any) -> tuple[Any, ItemEncoder]:
+    """Return X and the encoder with a feature for each label that has none: a new item can be in a basket, too."""
+    known = set(encoder.feature_names.tolist()) | set(encoder.item_ids)
+    added = [name for name in names.tolist() if name not in known]
+    if not added:
+        return X, encoder
+    ids = [*encoder.item_ids, *added] if encoder.item_ids else None
+    every = [*encoder.feature_names.tolist(), *added]
+    wider = ItemEncoder(every, ids, weighting=encoder.weighting, norm=encoder.norm)
+    return sp.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], len(every))), wider
+
+
+def cold_item_points(X: Any, Y: Any, weights: Float64s | None, texts: LabelTexts, items: Any) -> tuple[Any, Any]:
+    """Return points that teach a model about items with few events: rows (n, d) and their labels (n, L).
+
+    They are copies of points of the items with the most similar texts, where the item takes the place of the similar
+    one: once as a label, once as a feature.
+
+    Parameters
+    ----------
+    X : csr_array (N, d)
+    Y : csr_array (N, L)
+    weights : array (N,), optional
+        The points of a basket have the weight 1 together.
+    texts : LabelTexts
+    items : int array (d,)
+        The label of each feature, or -1.
+    """
+    counts = Y.T @ (np.ones(Y.shape[0]) if weights is None else weights)
+    lists = texts.lists()
+    has_text = np.array([bool(own) for own in lists])
+    cold, warm = np.flatnonzero(has_text & (counts <= _FEW))[:_MAX_COLD], np.flatnonzero(has_text & (counts >= _ENOUGH))
+    none = sp.csr_array((0, X.shape[1]), dtype=np.float32), sp.csr_array((0, Y.shape[1]), dtype=np.float32)
+    if len(cold) == 0 or len(warm) == 0:
+        return none
+    words = TfidfVectorizer(min_df=1, dtype=np.float32)
+    of_cold, of_warm = ([" ".join(lists[label]) for label in some.tolist()] for some in (cold, warm))
+    warm_rows = sp.csr_array(words.fit_transform(of_warm))
+    similar = sp.csr_array(sp.csr_array(words.transform(of_cold)) @ warm_rows.T)
+    feature_of = np.full(Y.shape[1], -1, np.int64)
+    feature_of[items[items >= 0]] = np.flatnonzero(items >= 0)
+    by_label, by_feature = sp.csc_array(Y), sp.csc_array(X)
+    found: list[tuple[Any, Any]] = []
+    for place, label in enumerate(cold.tolist()):
+        own = slice(similar.indptr[place], similar.indptr[place + 1])
+        best = np.argsort(-similar.data[own], kind="stable")[:_N_SIMILAR]
+        for other in warm[similar.indices[own][best]].tolist():
+            found += _copies(X, Y, by_label, other, label, feature_of, as_label=True)
+            if feature_of[label] >= 0 and feature_of[other] >= 0:
+                found += _copies(X, Y, by_feature, other, label, feature_of, as_label=False)
+    if not found:
+        return none
+    rows, labels = (sp.csr_array(sp.vstack(list(part), format="csr")) for part in zip(*found, strict=True))
+    return rows, labels
+
+
+def _copies(
+    X: Any, Y: Any, by: Any, other: int, label: int, feature_of: Any, *, as_label: bool
+) -> list[tuple[Any, Any]]:
+    """Return copies of points with `label` in the place of `other`; none that have it as a feature and as a label."""
+    column = other if as_label else feature_of[other]
+    points = by.indices[by.indptr[column] : by.indptr[column + 1]][:_N_COPIED]
+    rows, labels = sp.csr_array(X[points]), sp.csr_array(Y[points])
+    if as_label:
+        has_both = np.asarray(rows[:, [feature_of[label]]].sum(axis=1) != 0) if feature_of[label] >= 0 else None
+        labels = _indicator(np.full(len(points), label), Y.shape[1])
+    else:
+        has_both = np.asarray(labels[:, [label]].sum(axis=1) != 0)
+        rows.indices = np.where(rows.indices == column, feature_of[label], rows.indices).astype(rows.indices.dtype)
+        rows.has_sorted_indices = False
+        rows.sum_duplicates()
+    kept = np.ones(len(points), dtype=bool) if has_both is None else ~has_both.ravel()
+    return [(rows[kept], labels[kept])] if kept.any() else []
 
 
 def _indicator(labels: Any, n_labels: int) -> Any:

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from labeltrees._matrices import CheckedX, CheckedY, Float32s, Int64s
 from labeltrees._names import check_texts
 from labeltrees._validation import refuse
 from labeltrees.data.dataset import Dataset, check_groups
-from labeltrees.data.encoders import Encoder, TextEncoder
+from labeltrees.data.encoders import Encoder, ItemEncoder, TextEncoder
 from labeltrees.data.label_sets import check_unicode, read_training_labels
 from labeltrees.data.parts.parts_dataset import PartsDataset
 from labeltrees.errors import InputError, Parameter, Phrase
@@ -22,9 +23,12 @@ from labeltrees.models.common.error_costs import point_costs
 from labeltrees.models.common.given import arguments_of, arguments_of_parts
 from labeltrees.models.common.label_names import LabelNames
 from labeltrees.models.linear.blocks import Blocks, OneBlock, PartBlocks
-from labeltrees.models.linear.features import check_points, encode, fit_vectorizer, unit_rows
+from labeltrees.models.linear.features import check_points, encode, fit_vectorizer, labels_of_items, unit_rows
 from labeltrees.models.linear.label_texts import (
+    add_copies,
+    add_item_features,
     add_points,
+    cold_item_points,
     labels_to_read,
     text_embeddings,
     text_points,
@@ -132,8 +136,15 @@ def read_points(
     labels = read_training_labels(Y, label_names, X.shape[0])
     kind = labels.kind
     use = label_text_use(model.label_texts)
-    adds_labels = use.points != "none" and isinstance(encoder, TextEncoder)
+    has_items = type(encoder) is ItemEncoder and sp.issparse(X) and label_names is not None
+    adds_labels = use.points != "none" and (isinstance(encoder, TextEncoder) or has_items)
     labels, texts = with_label_texts(labels, label_texts, adds_labels=adds_labels)
+    uses_words = has_items and adds_labels and texts is not None
+    if uses_words:
+        assert isinstance(encoder, ItemEncoder)
+        X, encoder = add_item_features(X, encoder, labels.names)
+        if feature_names is not None:
+            model.feature_names_in_ = encoder.feature_names
     weights = point_costs(sample_weight, X.shape[0])
     n_points = X.shape[0]
     groups = None if groups is None else check_groups(groups, n_points)
@@ -144,6 +155,11 @@ def read_points(
     if embeddings is None:
         embeddings = text_embeddings(X, labels.Y, points, use.embedding, model.n_jobs)
     X, Y, weights = add_points(X, labels.Y, weights, points, use.points, use.weight)
+    if uses_words:
+        assert labels.names is not None
+        assert texts is not None
+        items = labels_of_items(encoder, LabelNames(labels.names, kind))
+        X, Y, weights = add_copies(X, Y, weights, cold_item_points(X, Y, weights, texts, items), use.weight)
     return TrainingPoints(
         OneBlock(CheckedX(X), CheckedY(Y), weights),
         n_points,
