@@ -61,6 +61,7 @@ QUESTIONS = {
         {
             "no texts": {"label_texts": {"points": "none"}},
             **{f"embedding {w}": {"label_texts": {"points": "none", "embedding": w}} for w in (0.5, 1.0, 2.0)},
+            "names (default)": {},
             **{f"points of weight {w}": {"label_texts": {"points": "all", "weight": w}} for w in (0.1, 0.5, 1.0)},
         },
         needs_texts=True,
@@ -94,10 +95,15 @@ def fit(question: Question, parameters: dict[str, Any], X: Any, Y: Any, **fixed:
         X, Y = X.tolist(), Y.tolist()
     if question.has_label_texts:
         names = {name for labels in Y for name in labels}
-        own["label_texts"] = {name: " ".join(re.findall(r"[^\W\d_]+|\d+", name)) for name in names}
+        own["label_texts"] = {name: text_of(name) for name in names}
     start = time.process_time()
     model = question.make(**parameters, **fixed).fit(X, Y, **own)
     return model, time.process_time() - start
+
+
+def text_of(name: str) -> str:
+    """Return the words of a label's name."""
+    return " ".join(re.findall(r"[^\W\d_]+|\d+", name))
 
 
 def measure(question: Question, train: Any, test: Any, options: argparse.Namespace, seed: int) -> list[Any]:

@@ -399,6 +399,19 @@ class Evidence:
         loss: str,
         score_power: float,
     ) -> None: ...
+    def add_names(
+        self,
+        weight: float,
+        indptr: Int64s,
+        features: Int32s,
+        values: UInt16s,
+        bias: Float32s,
+        posting_ptr: Int64s,
+        labels: Int32s,
+        posting_values: UInt16s,
+        n_proposed: int,
+    ) -> None: ...
+    def propose_names(self, rows: QueryRows, k: int, n_threads: int) -> Int64s: ...
     def measure(self, rows: QueryRows, labels: Int64s, k: int, n_threads: int) -> Float32s: ...
 
 def blend_scores(scores: Float32s, measured: Float32s, weights: Float32s, multiplies: UInt8s) -> Float32s: ...

@@ -62,6 +62,45 @@ void add_classifiers(NativeEvidence& native, float weight, ConstArray<int64_t> i
   keep(native, indptr, features, values, bias);
 }
 
+void add_names(NativeEvidence& native, float weight, ConstArray<int64_t> indptr, ConstArray<int32_t> features,
+               ConstArray<uint16_t> values, ConstArray<float> bias, ConstArray<int64_t> posting_ptr,
+               ConstArray<int32_t> labels, ConstArray<uint16_t> posting_values, int64_t n_proposed) {
+  native.evidence.add({.measure = Kind::Measure::kScore,
+                       .weight = weight,
+                       .rows = {indptr.data(), features.data(), values.data()},
+                       .bias = bias.data(),
+                       .values = QueryValues::kPresent,
+                       .link = {linear::find_loss("logistic").id, 1.0f},
+                       .postings = {posting_ptr.data(), labels.data(), posting_values.data()},
+                       .n_proposed = n_proposed});
+  keep(native, indptr, features, values, bias, posting_ptr, labels, posting_values);
+}
+
+// The labels that match each query by their names, best first: an array (n * k,) padded with -1.
+NumPy<int64_t> propose_names(const NativeEvidence& native, const search::NativeRows& queries, int64_t k,
+                             int n_threads) {
+  const search::QueryRows& rows = queries.rows;
+  std::vector<int64_t> labels(static_cast<size_t>(rows.n * k), -1);
+  Job job;
+  run_job(job, nb::none(), [&] {
+    parallel_for((rows.n + kQueriesPerTask - 1) / kQueriesPerTask, n_threads, [&](int64_t task, int) {
+      EvidenceScratch scratch;
+      search::RowCopy copy;
+      std::vector<search::ScoredLabel> found;
+      for (int64_t query = task * kQueriesPerTask; query < std::min(rows.n, (task + 1) * kQueriesPerTask); ++query) {
+        job.check();
+        const search::QueryRow row = copy.of(rows, query, native.evidence.n_features);
+        scratch.set_row(native.evidence, row.features, row.values, row.n);
+        found.clear();
+        scratch.propose_names(native.evidence, search::LabelFilter(), found);
+        for (size_t i = 0; i < std::min(found.size(), static_cast<size_t>(k)); ++i)
+          labels[static_cast<size_t>(query * k) + i] = found[i].label;
+      }
+    });
+  });
+  return to_numpy(std::move(labels));
+}
+
 // What each kind measures for `k` labels per query, -1 for none: an array (n_kinds * n * k,).
 NumPy<float> measure(const NativeEvidence& native, const search::NativeRows& queries, ConstArray<int64_t> labels,
                      int64_t k, int n_threads) {
@@ -157,6 +196,10 @@ void bind_evidence(nb::module_& module) {
       .def("add_classifiers", &add_classifiers, nb::arg("weight"), nb::arg("indptr").noconvert(),
            nb::arg("features").noconvert(), nb::arg("values").noconvert(), nb::arg("bias").noconvert(),
            nb::arg("normalize"), nb::arg("loss"), nb::arg("score_power"))
+      .def("add_names", &add_names, nb::arg("weight"), nb::arg("indptr").noconvert(), nb::arg("features").noconvert(),
+           nb::arg("values").noconvert(), nb::arg("bias").noconvert(), nb::arg("posting_ptr").noconvert(),
+           nb::arg("labels").noconvert(), nb::arg("posting_values").noconvert(), nb::arg("n_proposed"))
+      .def("propose_names", &propose_names, nb::arg("rows"), nb::arg("k"), nb::arg("n_threads"))
       .def("measure", &measure, nb::arg("rows"), nb::arg("labels").noconvert(), nb::arg("k"), nb::arg("n_threads"));
   module.def("blend_scores", &blend_scores, nb::arg("scores").noconvert(), nb::arg("measured").noconvert(),
              nb::arg("weights").noconvert(), nb::arg("multiplies").noconvert());

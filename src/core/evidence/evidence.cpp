@@ -5,6 +5,7 @@
 #include <functional>
 #include <numeric>
 
+#include "search/frontier.hpp"
 #include "simd/kernels.hpp"
 
 namespace labeltrees::evidence {
@@ -120,6 +121,9 @@ void EvidenceScratch::clear_dense() {
 
 namespace {
 
+// Entries of the inverted index of names that a query reads: a few microseconds.
+constexpr int64_t kMostPostings = 4096;
+
 // A query of fewer features than a row has entries / kStepsPerFeature looks them up in the row.
 constexpr int64_t kStepsPerFeature = 16;
 
@@ -172,7 +176,7 @@ void EvidenceScratch::measure_rows(const Evidence& evidence, const Kind& kind, c
     __builtin_prefetch(rows.values + begin);
   }
   fill_dense(evidence, kind.values);
-  if (!kind.multiplies()) {
+  if (kind.measure == Kind::Measure::kSum) {
     for (int64_t i = 0; i < n; ++i) out[i] = std::min(std::max(row_sum(rows, labels[i]), 0.0f), 1.0f);
     return clear_dense();
   }
@@ -184,7 +188,10 @@ void EvidenceScratch::measure_rows(const Evidence& evidence, const Kind& kind, c
   std::fill(margins + n, margins + padded, 0.0f);
   clear_dense();
   simd::active_kernels().path_scores.of[kind.link.loss](margins, padded, 0.0f, kind.link.power, scores);
-  std::copy(scores, scores + n, out);
+  if (kind.multiplies())
+    std::copy(scores, scores + n, out);
+  else
+    for (int64_t i = 0; i < n; ++i) out[i] = std::exp(scores[i]);
 }
 
 void EvidenceScratch::measure(const Evidence& evidence, const int32_t* labels, int64_t n, float* out) {
@@ -195,6 +202,53 @@ void EvidenceScratch::measure(const Evidence& evidence, const int32_t* labels, i
     else
       measure_rows(evidence, kind, labels, n, out);
     out += n;
+  }
+}
+
+void EvidenceScratch::propose_names(const Evidence& evidence, const search::LabelFilter& filter,
+                                    std::vector<search::ScoredLabel>& labels) {
+  for (const Kind& kind : evidence.kinds)
+    if (kind.n_proposed > 0) propose_by(kind, evidence.n_labels, filter, labels);
+}
+
+void EvidenceScratch::propose_by(const Kind& kind, int32_t n_labels, const search::LabelFilter& filter,
+                                 std::vector<search::ScoredLabel>& labels) {
+  const ShortRows& lists = kind.postings;
+  const auto length = [&](int32_t feature) { return lists.indptr[feature + 1] - lists.indptr[feature]; };
+  listed_.clear();
+  for (size_t i = 0; i < features_.size(); ++i)
+    if (values_[i] != 0.0f && length(features_[i]) > 0) listed_.push_back(features_[i]);
+  std::sort(listed_.begin(), listed_.end(),
+            [&](int32_t a, int32_t b) { return length(a) != length(b) ? length(a) < length(b) : a < b; });
+  listed_.erase(std::unique(listed_.begin(), listed_.end()), listed_.end());
+  if (name_sums_.empty()) name_sums_.resize(static_cast<size_t>(n_labels), 0.0f);
+  summed_.clear();
+  int64_t left = kMostPostings;
+  for (int32_t feature : listed_) {
+    const int64_t begin = lists.indptr[feature], n = std::min(length(feature), left);
+    for (int64_t at = begin; at < begin + n; ++at) {
+      float& sum = name_sums_[lists.columns[at]];
+      if (sum == 0.0f) summed_.push_back(lists.columns[at]);  // listed twice if it came back to 0: see below
+      sum += from_upper_half(lists.values[at]);
+    }
+    left -= n;
+  }
+  named_.clear();
+  for (int32_t label : summed_) {
+    const float sum = name_sums_[label];
+    name_sums_[label] = 0.0f;
+    if (sum == 0.0f || !filter.allows_label(label)) continue;
+    if (filter.weights && !(filter.weights[~label] > search::Frontier::kNone)) continue;
+    named_.push_back({sum + kind.bias[label], label});
+  }
+  const size_t n = std::min(static_cast<size_t>(kind.n_proposed), named_.size());
+  std::partial_sort(named_.begin(), named_.begin() + static_cast<int64_t>(n), named_.end(), search::BetterLabel());
+  const size_t n_before = labels.size();
+  for (size_t i = 0; i < n; ++i) {
+    const int32_t label = named_[i].label;
+    const auto is_label = [&](const search::ScoredLabel& one) { return one.label == label; };
+    if (std::none_of(labels.begin(), labels.begin() + static_cast<int64_t>(n_before), is_label))
+      labels.push_back({0.0f, label});
   }
 }
 

@@ -4,8 +4,11 @@
 // * training value over the strongest features of the query (by value * weight), where every feature knows only the
 // training points in which it is strongest. The most similar points vote for their labels; a vote is a share of the
 // similarities. All other kinds are rows of weights over features, one per label (centroids, item-to-item weights,
-// classifiers): the sum of weight * query value. It is cut to [0, 1], or, for classifiers, it is a margin that becomes
-// a score as in the tree.
+// classifiers, names): the sum of weight * query value. It is cut to [0, 1], or, for classifiers and names, it is a
+// margin that becomes a score as in the tree.
+//
+// Names also propose labels, by an inverted index from features to labels: those with the largest margins. The features
+// with the shortest lists come first, and at most kMostPostings entries are read, so that a query has a bounded cost.
 //
 // Item-to-item weights also propose labels: those with the largest sums over the items of the query, where every item
 // knows only the labels for which its weight is largest. A label that the trees do not propose has the score 0 there.
@@ -23,6 +26,7 @@
 
 #include "common/memory.hpp"
 #include "search/best.hpp"
+#include "search/label_rules.hpp"
 #include "simd/lanes.hpp"
 
 namespace labeltrees::evidence {
@@ -121,13 +125,15 @@ enum class QueryValues { kUnit, kGiven, kPresent };  // the query scaled to leng
 
 // One kind of evidence.
 struct Kind {
-  enum class Measure { kVotes, kSum, kLogScore };
+  enum class Measure { kVotes, kSum, kLogScore, kScore };
   Measure measure;
   float weight;
   ShortRows rows;               // features of each label; not of votes. Columns rise within a row
-  const float* bias = nullptr;  // (n_labels) of kLogScore
+  const float* bias = nullptr;  // (n_labels) of kLogScore and kScore
   QueryValues values = QueryValues::kUnit;
-  simd::ScoreLink link{};  // of kLogScore
+  simd::ScoreLink link{};  // of kLogScore and kScore
+  ShortRows postings{};    // labels of each feature, if the kind proposes labels; every feature of the query counts 1
+  int64_t n_proposed = 0;
 
   bool multiplies() const { return measure == Measure::kLogScore; }
 };
@@ -207,6 +213,9 @@ class EvidenceScratch {
     for (const search::ScoredLabel& one : labels) place_of_label_[one.label] = 0;
     for (const SimilarPoint& found : proposed_) labels.push_back({0.0f, found.point});
   }
+  // The same for the labels that match by their names.
+  void propose_names(const Evidence& evidence, const search::LabelFilter& filter,
+                     std::vector<search::ScoredLabel>& labels);
 
   // Replaces the scores of labels by the blended ones, and sorts the labels, best first. log_weights, indexed with
   // ~label: what the scores were multiplied with; null for 1.
@@ -215,6 +224,8 @@ class EvidenceScratch {
  private:
   void measure_votes(const Evidence& evidence, const int32_t* labels, int64_t n, float* out);
   void measure_rows(const Evidence& evidence, const Kind& kind, const int32_t* labels, int64_t n, float* out);
+  void propose_by(const Kind& kind, int32_t n_labels, const search::LabelFilter& filter,
+                  std::vector<search::ScoredLabel>& labels);
   void find_neighbours(const Evidence& evidence);
   void keep_strongest(const Evidence& evidence);
   void fill_dense(const Evidence& evidence, QueryValues values);
@@ -235,6 +246,10 @@ class EvidenceScratch {
   std::vector<int32_t> present_;         // its features, each once
   std::vector<int32_t> labels_;
   std::vector<float> measured_;
+  std::vector<float> name_sums_;  // by label, while names propose labels
+  std::vector<int32_t> summed_;   // the labels that have one
+  std::vector<int32_t> listed_;   // features that have postings
+  std::vector<search::ScoredLabel> named_;
   AlignedScratch<float> margins_;
 };
 

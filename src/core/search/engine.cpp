@@ -173,6 +173,7 @@ int64_t SearchEngine::finish_trees(SearchScratch& scratch, QueryInFlight& flight
     scratch.evidence.set_row(*evidence_, flight.row.features, flight.row.values, flight.row.n);
     const LabelFilter& filter = flight.filters->of_tree(0);
     scratch.evidence.propose(*evidence_, scratch.candidates, [&](int32_t label) { return filter.allows_label(label); });
+    scratch.evidence.propose_names(*evidence_, filter, scratch.candidates);
     scratch.evidence.blend(*evidence_, scratch.candidates, filter.weights);
   }
   if (request.selects()) return write_selected(scratch, request, scratch.candidates, labels, scores);

@@ -33,6 +33,7 @@ QUERY_FEATURES = 6  # the strongest features of a query find training points
 POINTS_PER_FEATURE = 24  # a feature finds the training points in which it is strongest
 CENTROID_FEATURES = 24  # the strongest features of a centroid are kept
 ABSENT = -1.0  # the margin of a classifier of a label without training points
+NO_NAME = -60.0  # the log odds of a label without names
 
 
 class NearestPoints(NamedTuple):
@@ -310,18 +311,75 @@ class Classifiers(LabelRows):
     def from_files(cls, saved: SavedKind) -> Classifiers:
         """Return what was saved."""
         saved.check_keys({"weight"})
-        bias = saved.array("classifiers.bias")
-        if bias.dtype != np.float32 or bias.shape != (saved.n_labels,) or not (abs(bias) < LARGEST).all():
-            saved.fail("the biases of the classifiers are not sound")
-        return cls(cls.read_rows(saved), bias, **saved.scoring, **saved.values("weight"))
+        return cls(cls.read_rows(saved), saved.biases(cls.NAME), **saved.scoring, **saved.values("weight"))
 
 
-KINDS: dict[str, type[Kind]] = {kind.NAME: kind for kind in (Neighbours, Centroids, Items, OwnItems, Classifiers)}
+@dataclass(frozen=True, eq=False)
+class Names(LabelRows):
+    """The probability of a label, by the features of its texts that the query has; it also proposes labels.
+
+    Parameters
+    ----------
+    bias : float32 (n_labels,)
+        Of the log odds.
+    postings : ShortRows
+        Labels of each feature, the largest weights first.
+    n_proposed : int
+        Labels proposed for a query, in addition to those of the trees.
+    """
+
+    NAME = "names"
+    NUMBERS = ("n_proposed",)
+    LARGEST = LARGEST
+
+    bias: Float32s
+    postings: ShortRows
+    n_proposed: int = 20
+
+    def add_to(self, native: _core.Evidence) -> None:
+        """Add the kind to the object for native code."""
+        native.add_names(self.weight, *self.rows, self.bias, *self.postings, self.n_proposed)
+
+    def arrays(self) -> dict[str, Any]:
+        """Return the arrays to save."""
+        return {**super().arrays(), "names.bias": self.bias, **named_rows("name_postings", self.postings)}
+
+    def keep_labels(self, kept: Any, new_ids: Any, n_labels: int) -> Names:
+        """Return the kind without some labels."""
+        bias = np.full(n_labels, NO_NAME, np.float32)
+        bias[new_ids[kept]] = self.bias[kept]
+        stays = kept[self.postings.columns]
+        before = np.concatenate([[0], np.cumsum(stays)]).astype(np.int64)
+        labels = new_ids[self.postings.columns[stays]].astype(np.int32)
+        postings = ShortRows(before[self.postings.indptr], labels, self.postings.values[stays])
+        return replace(self, rows=super().keep_labels(kept, new_ids, n_labels).rows, bias=bias, postings=postings)
+
+    def widen(self, n_labels: int, n_features: int) -> Names:
+        """Return the kind for more labels, which have no names, and more features."""
+        rows = self.rows._replace(indptr=_longer(self.rows.indptr, n_labels + 1))
+        postings = self.postings._replace(indptr=_longer(self.postings.indptr, n_features + 1))
+        more = np.full(n_labels - len(self.bias), NO_NAME, np.float32)
+        return replace(self, rows=rows, bias=np.append(self.bias, more), postings=postings)
+
+    @classmethod
+    def from_files(cls, saved: SavedKind) -> Names:
+        """Return what was saved."""
+        saved.check_keys({"weight", *cls.NUMBERS})
+        saved.check_count("n_proposed")
+        postings = saved.rows("name_postings")
+        if not postings.is_sound(saved.n_features, saved.n_labels, LARGEST):
+            saved.fail("the labels of features are not sound")
+        return cls(cls.read_rows(saved), saved.biases(cls.NAME), postings, **saved.values("weight", *cls.NUMBERS))
+
+
+KINDS: dict[str, type[Kind]] = {
+    kind.NAME: kind for kind in (Neighbours, Centroids, Items, OwnItems, Classifiers, Names)
+}
 
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What adjusts the scores of the labels that the tree proposes for a query.
+    """What adjusts the scores of the labels that the tree, or names of labels, propose for a query.
 
     With the score s in the tree, the score f and weight g of classifiers, and the measures m and weights a of the other
     kinds, the score of a label becomes ``((s f^g)^(1 / (1 + g)) + sum(a m)) / (1 + sum(a))``.
@@ -391,6 +449,12 @@ class Evidence:
         flat = np.ascontiguousarray(labels, np.int64).ravel()
         found = self.native().measure(rows, flat, labels.shape[1], n_threads).reshape(-1, *labels.shape)
         return {kind.NAME: own for kind, own in zip(self.kinds, found, strict=True)}
+
+    def propose_names(self, X: Any, k: int, n_jobs: int | None = None) -> Int64s:
+        """Return the labels that match the points X by their names (n, k), best first, padded with -1."""
+        n_threads = check_n_jobs(n_jobs)
+        rows = query_rows(X, self.n_features, n_threads)
+        return self.native().propose_names(rows, k, n_threads).reshape(-1, k)
 
     @property
     def nbytes(self) -> int:
@@ -465,3 +529,8 @@ def _of_two_kinds(saved: SavedKind) -> dict[str, Any]:
     if f"{saved.prefix}centroids.indptr" in saved.files:
         kinds["centroids"] = {"weight": old["centroid_weight"]}
     return {**saved.values("n_searched", "n_candidates"), "kinds": kinds}
+
+
+def _longer(indptr: Int64s, length: int) -> Int64s:
+    """Return the starts of rows with empty rows at the end."""
+    return np.append(indptr, np.full(length - len(indptr), indptr[-1]))

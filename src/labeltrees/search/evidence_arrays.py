@@ -133,6 +133,13 @@ class SavedKind:
             self.fail(f"the array {self.prefix}{name} is missing")
         return self.files[self.prefix + name]
 
+    def biases(self, name: str) -> Any:
+        """Return a number per label."""
+        bias = self.array(f"{name}.bias")
+        if bias.dtype != np.float32 or bias.shape != (self.n_labels,) or not (abs(bias) < LARGEST).all():
+            self.fail(f"the biases of the {name} are not sound")
+        return bias
+
     def rows(self, name: str) -> ShortRows:
         """Return the arrays of rows."""
         return ShortRows(*(self.array(f"{name}.{part}") for part in ShortRows._fields))

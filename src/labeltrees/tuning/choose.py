@@ -410,12 +410,7 @@ def make_changes(
     if "n_trees" in tuned:
         for count in others("n_trees", [_N_TREES] if own["n_trees"] < _N_TREES else []):
             found.append(Change("n_trees", {"n_trees": count}, count / own["n_trees"], _PRIORS["n_trees"]))
-    if (
-        "label_texts" in own
-        and train.label_texts is not None
-        and own["label_texts"] == "missing"
-        and "features" in tuned
-    ):
+    if "label_texts" in own and train.label_texts is not None and own["label_texts"] == "auto" and "features" in tuned:
         found.append(Change("label texts", {"label_texts": "all"}))
     for kind in others("evidence", ["auto"] if own.get("evidence") in (None, "default") else []):
         found.append(Change("evidence", {"evidence": kind}, _EVIDENCE_COST, _PRIORS["evidence"]))

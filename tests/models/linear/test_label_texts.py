@@ -24,7 +24,10 @@ def test_a_label_without_points_is_found_by_its_text():
     assert model.label_counts_.tolist() == [4, 4, 4, 0]
     assert model.n_points_ == 12
     assert "toast" in model.predict_topk(["rye"], 2)[0]
-    assert model.tree_.unplaced_labels.size == 0
+    assert model.tree_.unplaced_labels.tolist() == [3]
+    as_points = lt.LabelTreeClassifier(label_texts="missing", **PARAMETERS).fit(TEXTS, LABELS, label_texts=texts)
+    assert "toast" in as_points.predict_topk(["rye"], 2)[0]
+    assert as_points.tree_.unplaced_labels.size == 0
 
 
 def test_extra_points_are_points_like_others():

@@ -73,12 +73,14 @@ class LabelTreeClassifier(
         has the values as ``"C"``, by depth. A tuple gives values by depth; deeper nodes have the last one.
     class_weight : None, "balanced", mapping from labels to numbers, or array (L,)
         Costs of the labels' points.
-    label_texts : {"missing", "all", "none"} or dict, default "missing"
-        **Texts of labels.** Which labels get the `label_texts` given to `fit` as extra training points: those without a
-        training point, all, or none. A dict has this as ``"points"``, the ``"weight"`` of such a point relative to the
-        mean weight of a point (default 1), and the weight of a label's texts in its ``"embedding"`` when the tree is
-        built, where its points together have weight 1 (default 0.5).
-    evidence : {"default", "auto", "neighbours", "centroids", "both", "items", "own", "classifiers"}, several, or None
+    label_texts : {"auto", "missing", "all", "none"} or dict, default "auto"
+        **Texts of labels.** How the `label_texts` given to `fit` are used. "auto": labels without training points are
+        found by words of their texts in the text of a point; for labels with points, held-out points decide whether
+        their texts count. "missing", "all": labels without a training point, or all, get their texts as extra training
+        points. A dict has this as ``"points"``, the ``"weight"`` of such a point relative to the mean weight of a point
+        (default 1), and the weight of a label's texts in its ``"embedding"`` when the tree is built, where its points
+        together have weight 1 (default 0.5). After `fit`, ``set_params(label_texts="none")`` turns "auto" off.
+    evidence : str or None, default "default"
         **Evidence.** Adjust the tree's scores of its best labels by the votes of similar training points, by the cosine
         with the labels' centroids ("both": these two), or by a second classifier per label, trained against the points
         that are hardest to tell apart; for baskets and histories also by which "items" go together, and by how much of
@@ -172,7 +174,8 @@ class LabelTreeClassifier(
         costs = tuple(model.stats_["C"])
         parameters = {**model.get_params(deep=False), "C": costs if len(costs) > 1 else costs[0]}
         if "evidence" in model.stats_:  # the kinds that helped; their weights are learned again
-            parameters["evidence"] = "+".join(model.stats_["evidence"]["weights"]) or None
+            found = [kind for kind in model.stats_["evidence"]["weights"] if kind != "names"]  # as label_texts says
+            parameters["evidence"] = "+".join(found) or None
         if getattr(model, "vectorizer_", None) is not None:
             parameters["vectorizer"] = clone(model.vectorizer_)
         return cls(**{**parameters, **changes})

@@ -18,6 +18,7 @@ from scipy.stats import t as student
 from labeltrees import _core
 from labeltrees._holding_out import draw_held_out
 from labeltrees._matrices import Float32s, Float64s
+from labeltrees.data.encoders import TextEncoder
 from labeltrees.data.label_sets import has_label
 from labeltrees.errors import InputError, Parameter
 from labeltrees.labels.embedding import pifa
@@ -25,7 +26,8 @@ from labeltrees.models.linear.blocks import OneBlock
 from labeltrees.models.linear.classifiers import KnownPoints, train_classifiers
 from labeltrees.models.linear.features import labels_of_items, unit_rows
 from labeltrees.models.linear.items import make_items, make_own
-from labeltrees.models.linear.settings import OF_ITEMS, LinearSettings, evidence_kinds
+from labeltrees.models.linear.names import NameFeatures, NameUse, learn_use, name_features, names_with, train_names
+from labeltrees.models.linear.settings import OF_ITEMS, LinearSettings, evidence_kinds, label_text_use
 from labeltrees.search.evidence import (
     CENTROID_FEATURES,
     KINDS,
@@ -33,6 +35,7 @@ from labeltrees.search.evidence import (
     Centroids,
     Evidence,
     Kind,
+    Names,
     NearestPoints,
     Neighbours,
 )
@@ -196,17 +199,25 @@ class Proposals:
         return tuple(chosen)
 
 
-def wants_evidence(model: LabelTreeClassifier, points: TrainingPoints) -> bool:
-    """Return whether evidence is learned: by default only for points in memory whose features are items."""
-    if model.evidence != "default":
-        return model.evidence is not None
-    return isinstance(points.blocks, OneBlock) and labels_of_items(points.encoder, points.names) is not None
+def asked_kinds(model: LabelTreeClassifier, points: TrainingPoints) -> tuple[str, ...]:
+    """Return the kinds of evidence that a model asks for.
+
+    By default these are those of items for points in memory whose features are items, and names with texts of labels.
+    """
+    kinds = () if model.evidence is None else evidence_kinds(str(model.evidence))
+    if model.evidence == "default" and not (
+        isinstance(points.blocks, OneBlock) and labels_of_items(points.encoder, points.names) is not None
+    ):
+        kinds = ()
+    by_default = label_text_use(model.label_texts).points == "auto" and points.label_texts is not None
+    is_text = isinstance(points.encoder, TextEncoder)
+    return (*kinds, "names") if by_default and is_text and "names" not in kinds else kinds
 
 
 def learn_evidence(
     model: LabelTreeClassifier, points: TrainingPoints, settings: LinearSettings, seed: int
 ) -> LearnedEvidence:
-    """Return the evidence that `model.evidence` asks for, with weights learned on held-out points.
+    """Return the evidence that `model` asks for, with weights learned on held-out points.
 
     Parameters
     ----------
@@ -219,27 +230,37 @@ def learn_evidence(
     seed : int
     """
     started = time.perf_counter()
-    names, is_auto = evidence_kinds(str(model.evidence)), model.evidence in ("auto", "default")
+    names, is_auto = asked_kinds(model, points), model.evidence in (None, "auto", "default")
     blocks, n_points = points.blocks, points.n_points
     assert isinstance(blocks, OneBlock)
     X, Y = blocks.X.matrix, blocks.Y.matrix
     items = labels_of_items(points.encoder, points.names)
-    names = _usable(names, is_auto, items)
+    features = name_features(points.label_texts, points.encoder, X) if "names" in names else None
+    names = _usable(names, is_auto, items, features)
     known = KnownPoints(X, Y, blocks.weights, points.groups, model, settings, seed, items)
     enough = _ENOUGH_FOR_CLASSIFIERS if "classifiers" in names else _ENOUGH_POINTS
     groups = None if points.groups is None else points.groups[:n_points]
     fitted_on, held_out = _split(n_points, seed, groups, enough)
     fitted_on = np.append(fitted_on, np.arange(n_points, X.shape[0]))
+    uses_names = "names" in names
+    names = tuple(name for name in names if name != "names")
     stats: dict[str, Any] = {"held_out_points": len(held_out)}
     weights = dict.fromkeys(names, 0.0 if is_auto else _UNKNOWN_WEIGHT)
     chosen = {name: MAKERS[name].values[-1] for name in names}
-    if len(held_out) >= MIN_POINTS:
+    if names and len(held_out) >= MIN_POINTS:
         own = known.take(fitted_on, known.fit(fitted_on))
         learned = learn_weights(own, X[held_out], Y[held_out], names, is_auto)
         weights, chosen = learned.weights, learned.chosen
         stats |= {"gain": learned.gain, "gain_lower": learned.gain_lower}
     used = {name: chosen[name] for name, weight in weights.items() if weight > 0}
     evidence = make_kinds(known, used).with_weights(weights) if used else None
+    if uses_names:
+        assert features is not None
+        kind, found = _learn_names(known, features, points, (fitted_on, held_out))
+        stats |= found
+        if kind is not None:
+            kinds = () if evidence is None else evidence.kinds
+            evidence = Evidence(int(Y.shape[1]), int(X.shape[1]), (*kinds, kind))
     stats |= {
         "used": evidence is not None,
         "weights": {} if evidence is None else evidence.weights,
@@ -250,12 +271,31 @@ def learn_evidence(
     return LearnedEvidence(evidence, stats, time.perf_counter() - started)
 
 
-def _usable(names: tuple[str, ...], is_auto: bool, items: Any) -> tuple[str, ...]:
+def _learn_names(
+    known: KnownPoints, features: NameFeatures, points: TrainingPoints, split: tuple[Any, Any]
+) -> tuple[Names | None, dict[str, Any]]:
+    """Return the evidence of names of labels, None if it finds nothing, and what was learned about it."""
+    counts = points.label_counts
+    if counts is None:
+        counts = np.bincount(known.Y.indices, minlength=known.Y.shape[1])
+    use = learn_use(known, features, split, _mean_and_bound) if len(split[1]) >= MIN_POINTS else NameUse()
+    stats = {"name_power": use.power, "points_like_a_name": use.points}
+    if use.weight == 0 or (use.points == 0 and (counts > 0).all()):
+        return None, stats
+    return names_with(train_names(known, features), features, counts, use), stats
+
+
+def _usable(names: tuple[str, ...], is_auto: bool, items: Any, features: Any) -> tuple[str, ...]:
     """Return the kinds that these points can have; refuse others, unless all were asked for."""
     missing = [name for name in names if name in OF_ITEMS and items is None]
     if missing and not is_auto:
         message = "{}={!r} needs features that are items, such as those of baskets: a Dataset with an ItemEncoder"
         raise InputError(message, Parameter("evidence"), missing[0])
+    if "names" in names and features is None:
+        if not is_auto:
+            message = "{}='names' needs texts of points, and {} with words that occur in them"
+            raise InputError(message, Parameter("evidence"), Parameter("label_texts"))
+        missing.append("names")
     return tuple(name for name in names if name not in missing)
 
 

@@ -83,7 +83,11 @@ class PointExplainer:
         trees = [self._log_score(tree, label) for tree in range(len(self.model.trees_))]
         base, amounts, _ = combine(trees, 1.0, {})
         own_score = self._with_classifiers(LogScore(base, amounts), label)
-        base, amounts, added = combine([own_score], *self._evidence_terms(label))
+        scale, terms = self._evidence_terms(label)
+        if math.isinf(own_score.base):  # a label without points, which only evidence finds
+            base, amounts, added = math.log(scale), np.zeros(len(self.features)), shared_log(terms)
+        else:
+            base, amounts, added = combine([own_score], scale, terms)
         others = [Contribution(kind, amount, "evidence") for kind, amount in added.items()]
         if self.model.trend_ is not None:
             weight = float(self.model.trend_[label])
@@ -111,8 +115,9 @@ class PointExplainer:
         return self._explanation(label, name, (base,), ())
 
     def _log_score(self, tree: int, label: int) -> LogScore:
-        base, amounts = 0.0, np.zeros(len(self.features))
-        for node, place in path_of(self.model.trees_[tree], label):
+        path = path_of(self.model.trees_[tree], label)
+        base, amounts = 0.0 if path else -math.inf, np.zeros(len(self.features))
+        for node, place in path:
             margins = self._node_margins(tree, node)[:, place].astype(np.float64)
             bias, parts = float(margins[0]), margins[1:] - margins[0]
             without, slope = self._link(bias, bias + float(parts.sum()))
@@ -134,7 +139,7 @@ class PointExplainer:
     @property
     def _kinds(self) -> tuple[Kind, ...]:
         evidence = self.model.searcher_.evidence
-        return () if evidence is None or self.model.evidence is None else evidence.kinds
+        return () if evidence is None or not self.model._uses_evidence() else evidence.kinds
 
     def _with_classifiers(self, score: LogScore, label: int) -> LogScore:
         """Return the mean of the log score in the trees and those of second classifiers, by their weights."""
@@ -228,6 +233,18 @@ def combine(
     # It is log(without), except where scores are too small for a double.
     base = math.log(whole) + shift + math.log(scale) - float(amounts.sum()) - sum(added.values())
     return base, amounts, added
+
+
+def shared_log(terms: dict[str, float]) -> dict[str, float]:
+    """Return the log of the sum of terms, shared in their proportion.
+
+    Examples
+    --------
+    >>> shared_log({"names": 0.5, "centroids": 0.0})
+    {'names': -0.6931471805599453, 'centroids': -0.0}
+    """
+    total = sum(terms.values())
+    return {kind: math.log(total) * term / total if total > 0 else -math.inf for kind, term in terms.items()}
 
 
 def logarithmic_mean(a: float, b: float) -> float:

@@ -22,7 +22,7 @@ from labeltrees.models.common.settings import seed_of
 from labeltrees.models.linear.blocks import Survey, survey_points
 from labeltrees.models.linear.cost import settle_cost
 from labeltrees.models.linear.embeddings import LabelInputs, embed_labels
-from labeltrees.models.linear.evidence import learn_evidence, wants_evidence
+from labeltrees.models.linear.evidence import asked_kinds, learn_evidence
 from labeltrees.models.linear.features import set_encoder
 from labeltrees.models.linear.pack import pack_tree
 from labeltrees.models.linear.points import TrainingPoints, read_parts, read_points, refuse_in_parts
@@ -81,7 +81,7 @@ def fit(model: LabelTreeClassifier, points: TrainingPoints, runner: Runner, *, i
     scoring["normalize"] = bool(model.normalize)
     stores = [tree.store for tree in packed]
     evidence = None
-    if wants_evidence(model, points):
+    if asked_kinds(model, points):
         learned = learn_evidence(model, points, settings, seed)
         model.stats_ |= {"evidence": learned.stats, "evidence_seconds": learned.seconds}
         model.stats_["seconds"] = time.perf_counter() - started

@@ -51,7 +51,7 @@ def labels_to_read(Y: Any, which: str, embedding: float) -> Any:
     """Return the labels whose texts are used, ascending; the arguments are those of `add_points` and the model."""
     if embedding > 0 or which == "all":
         return np.arange(Y.shape[1])
-    if which == "none":
+    if which in ("none", "auto"):
         return np.zeros(0, np.int64)
     return np.flatnonzero(np.bincount(Y.indices, minlength=Y.shape[1]) == 0)
 
@@ -77,12 +77,12 @@ def add_points(
 
     Parameters
     ----------
-    which : {"none", "missing", "all"}
-        Which labels get extra points: none, those without a point in Y, or all.
+    which : {"none", "auto", "missing", "all"}
+        Which labels get extra points: none (also "auto"), those without a point in Y, or all.
     weight : float
         Weight of an extra point.
     """
-    if points is None or which == "none":
+    if points is None or which in ("none", "auto"):
         return X, Y, weights
     chosen = np.arange(len(points.labels))
     if which == "missing":

@@ -21,6 +21,7 @@ from labeltrees.models.common.prediction import PredictionMixin
 from labeltrees.models.linear.compact import compact_model
 from labeltrees.models.linear.explain import PointExplainer
 from labeltrees.models.linear.features import check_points, encode_queries, encoder_of, labels_of_features
+from labeltrees.models.linear.settings import label_text_use
 from labeltrees.search import NodeValues, Predictor, Searcher, SearchRequest
 from labeltrees.search.request import AS_FITTED
 from labeltrees.search.result import SearchTrace
@@ -75,6 +76,7 @@ class LinearPredictionMixin(PredictionMixin):
     search: str
     beam: int | None
     evidence: str | None
+    label_texts: Any
 
     @property
     def takes_texts(self) -> bool:
@@ -140,7 +142,7 @@ class LinearPredictionMixin(PredictionMixin):
         return k if evidence is None else min(max(k, evidence.n_searched), self.searcher_.n_labels)
 
     def _fill_fitted(self, request: SearchRequest) -> SearchRequest:
-        if self.evidence is None:
+        if not self._uses_evidence():
             request = replace(request, evidence=False)
         as_fitted = request.search is None and request.beam == AS_FITTED
         if request.has_rules and as_fitted:
@@ -151,6 +153,15 @@ class LinearPredictionMixin(PredictionMixin):
             beam=self.beam if request.beam == AS_FITTED else request.beam,
             keep_beam=not as_fitted,
         )
+
+    def _uses_evidence(self) -> bool:
+        """Return whether the evidence is on: parameters can turn it off after `fit`."""
+        evidence = self.searcher_.evidence
+        if evidence is None:
+            return False
+        if set(evidence.weights) == {"names"} and self.evidence in (None, "default"):
+            return label_text_use(self.label_texts).points == "auto"
+        return self.evidence is not None
 
     def _compact(self, kept: NDArray[np.bool_]) -> None:
         compact_model(self, kept)  # type: ignore[arg-type]

@@ -33,7 +33,7 @@ from labeltrees.search.request import MODES, check_search
 from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.settings import TreeBuilder, TreeSettings, check_tree
 
-EVIDENCE = ("default", "auto", "neighbours", "centroids", "both", "items", "own", "classifiers")
+EVIDENCE = ("default", "auto", "neighbours", "centroids", "both", "items", "own", "classifiers", "names")
 _COST = number(1e-12, 1e12)
 
 
@@ -125,14 +125,14 @@ class LinearSettings(_SolverSettings):
 
 # Texts of labels.
 
-_TEXT_POINTS = ("missing", "all", "none")
+_TEXT_POINTS = ("auto", "missing", "all", "none")
 
 
 @dataclass(frozen=True)
 class LabelTextUse:
     """How the texts of labels are used: the parameter `label_texts` of `LabelTreeClassifier` explains the fields."""
 
-    points: str = choice("missing", _TEXT_POINTS, "Which labels get their texts as extra training points.")
+    points: str = choice("auto", _TEXT_POINTS, "Which labels get their texts as extra training points.")
     weight: float = setting(1.0, number(0, 1e6, low_open=True), "Weight of the text of a label as a point.")
     embedding: float = setting(
         0.5, number(0, 1e6), "Weight of the texts of a label in its embedding when the tree is built."
@@ -226,9 +226,9 @@ class LinearParameters:
         choices=("balanced",),
     )
     label_texts: Any = setting(
-        "missing",
+        "auto",
         _check_label_texts,
-        "Which labels get their texts as extra training points.",
+        "Use of the texts of labels: auto finds labels without points by their words; missing, all: as extra points.",
         choices=_TEXT_POINTS,
     )
     evidence: str | None = setting(
@@ -262,7 +262,7 @@ _LABEL_TEXTS = "give label_texts={'points': ..., 'weight': ..., 'embedding': ...
 GONE = {
     **{item.name: _BUILDER.format(item.name) for item in fields(TreeBuilder)},
     **{item.name: _SOLVER.format(item.name) for item in fields(Solver) if item.name != "loss"},
-    "label_text_points": "give label_texts='missing', 'all' or 'none'",
+    "label_text_points": "give label_texts='auto', 'missing', 'all' or 'none'",
     "label_text_weight": _LABEL_TEXTS,
     "label_text_embedding": _LABEL_TEXTS,
     "negatives": "classifiers are trained on the points of their node, as with negatives='siblings'",

@@ -42,6 +42,7 @@ from labeltrees.models.linear.update_report import (
     similarity_of,
 )
 from labeltrees.search import Searcher
+from labeltrees.search.evidence import Evidence, Names
 from labeltrees.storage import ChunkStore
 from labeltrees.storage.splice import unpack_nodes
 from labeltrees.tree.label_tree import LabelTree
@@ -300,9 +301,15 @@ class _Update:
         """Return all points in the form of a fit."""
         points, data = self.data.points, self.data
         blocks = OneBlock(CheckedX(points.X), CheckedY(points.Y), points.weights)
+        texts = self.label_texts()
         return TrainingPoints(
-            blocks, blocks.n_points, self.counts, data.names, data.encoder, None, None, None, data.groups
+            blocks, blocks.n_points, self.counts, data.names, data.encoder, texts, None, None, data.groups
         )
+
+    def label_texts(self) -> Any:
+        """Return the texts of the labels; new ones have none."""
+        texts = self.model.label_texts_
+        return None if texts is None else texts.grown(self.data.n_labels)
 
     # Training.
 
@@ -322,15 +329,18 @@ class _Update:
         return retrain_alone(placed, store, self.data.points, *arguments)
 
     def evidence(self, points: TrainingPoints, settings: Any) -> Any:
-        model = self.model
-        if model.searcher_.evidence is None:
+        model, old = self.model, self.model.searcher_.evidence
+        if old is None:
             return None
-        if not self.with_replay or model.evidence is None:
+        if self.with_replay and model._uses_evidence():
+            return learn_evidence(model, points, settings, self.seed).evidence
+        n_labels, n_features = self.data.n_labels, self.data.n_features
+        kept = tuple(kind.widen(n_labels, n_features) for kind in old.kinds if isinstance(kind, Names))
+        if len(kept) < len(old.kinds):
             self.notes.append(
                 "the evidence of the model was dropped: it is learned from all points; give replay to learn it again"
             )
-            return None
-        return learn_evidence(model, points, settings, self.seed).evidence
+        return Evidence(n_labels, n_features, kept) if kept else None
 
     # The result.
 
@@ -354,8 +364,7 @@ class _Update:
         if hasattr(model, "feature_names_in_"):
             model.feature_names_in_ = data.feature_names
         model._label_names = data.names
-        if model.label_texts_ is not None:
-            model.label_texts_ = model.label_texts_.grown(data.n_labels)
+        model.label_texts_ = self.label_texts()
         model.label_counts_ = self.counts
         model.n_points_ = data.points.X.shape[0] + (0 if self.with_replay else int(model.n_points_ or 0))
         model.searcher_.set_prior(model.label_counts_, model.n_points_)
