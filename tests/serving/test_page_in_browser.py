@@ -12,17 +12,18 @@ from tests.serving.conftest import make_texts
 
 @pytest.fixture(scope="module")
 def two_tradeoffs(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("page")
-    texts, labels = make_texts()
-    for tradeoff in (0, 2):
-        model = lt.LabelTreeClassifier(tradeoff=tradeoff, fanout=3, n_jobs=1).fit(texts, labels)
-        model.calibrate(*make_texts(900, seed=1)).save(folder / f"fruit-{tradeoff}.model")
+    folder = tmp_path_factory.mktemp("page") / "fruit"
+    lt.sweep(make_texts(), make_texts(900, seed=1), tradeoffs=[0, 2], fanouts=[3], k=(1,), folder=folder)
+    for own in (folder / "models").iterdir():  # a sweep saves models that take features
+        tradeoff = lt.load(own).tradeoff
+        model = lt.LabelTreeClassifier(tradeoff=tradeoff, fanout=3, n_jobs=1).fit(*make_texts())
+        model.calibrate(*make_texts(900, seed=1)).save(own)
     return folder
 
 
 @pytest.fixture(scope="module")
 def page_server(start_server, two_tradeoffs):
-    return start_server(two_tradeoffs / "fruit-0.model", 1, str(two_tradeoffs / "fruit-2.model"))
+    return start_server(two_tradeoffs, 1)
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +72,7 @@ def test_labels_and_the_tree_follow_what_is_typed_and_chosen(view):
     nodes.first.focus()
     view.keyboard.press("ArrowRight")
     assert view.inner_text("#node-details").startswith("Node 2 in order of opening")
-    with view.expect_response("**/models/fruit-2/predict"):
+    with view.expect_response("**/predict"):
         view.locator("#tradeoff").focus()
         view.keyboard.press("End")
     assert view.inner_text("#tradeoff-value") == "2"
@@ -83,6 +84,22 @@ def test_labels_and_the_tree_follow_what_is_typed_and_chosen(view):
         view.keyboard.press("ArrowRight")
     width = view.evaluate("document.documentElement.scrollWidth")
     assert width <= 390  # nothing is wider than a phone
+
+
+def test_examples_are_words_of_the_model(view, page_server):
+    known = {word for text in make_texts()[0] for word in text.split()}
+    examples = view.locator("#examples button").all_inner_texts()
+    assert examples
+    assert set(" ".join(examples).split()) <= known
+    assert view.input_value("#text") == examples[0]
+    with view.expect_response("**/predict"):
+        view.locator("#examples button").last.click()
+    assert view.input_value("#text") == examples[-1]
+    type_text(view, "red apple")
+    with view.expect_response("**/predict"):
+        view.locator("#tradeoff").focus()
+        view.keyboard.press("ArrowRight")
+    assert view.input_value("#text") == "red apple"  # what was typed stays
 
 
 def test_items_are_picked_and_removed(browser, start_server, item_model, tmp_path):

@@ -219,6 +219,7 @@ def test_the_folder_of_a_sweep_is_all_its_models(tmp_path):
     result = lt.sweep((X, Y), (X, Y), tradeoffs=[0, 2], k=(1, 3), folder=tmp_path / "sweep")
     registry = Registry(tmp_path / "sweep")
     facts = [place.get().facts for place in registry.places.values()]
+    assert {one.sweep for one in facts} == {"sweep"}
     measured = {one.tradeoff: one.measured["p1"] for one in facts}
     assert measured == pytest.approx({record["tradeoff"]: record["p1"] for record in result.table})
 

@@ -8,6 +8,8 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
+import numpy as np
+
 from labeltrees.models.common.explanation import LabelExplanation
 from labeltrees.models.common.protocol import Model
 from labeltrees.search.request import SearchRequest
@@ -23,6 +25,7 @@ from labeltrees.tree.view import TreeViewer
 
 _MAX_NODES = 400  # of one search that an answer describes
 _N_EXAMPLES = 8
+_N_TEXTS, _N_WORDS, _N_FEATURES, _N_TRIED = 3, 4, 20, 50  # of examples for a model
 _MAX_PARTS = 200  # features of a label that an explanation lists
 _SEPARATOR = "\n"
 
@@ -38,6 +41,43 @@ def explained(own: LabelExplanation, text: str | None) -> ExplainedLabel:
     words = [ExplainedWord(as_unicode(word.text), word.start, word.end, round(word.amount, 6)) for word in own.words]
     score, log_score = float(f"{own.score:.6g}"), round(own.log_score, 6)
     return ExplainedLabel(own.label, score, log_score, parts, len(features), words, own.probability, text)
+
+
+def example_texts(model: Any) -> list[str]:
+    """Return short texts that fit a model: the words with the largest weights for labels near the root.
+
+    They hold no text of the training data. A model that does not know its words has no examples.
+    """
+    names = None if model.READS_TEXTS else model.encoder_.feature_names
+    if names is None:
+        return []
+    tree, found = model.tree_, []
+    edges = np.flatnonzero(tree.children < 0)  # a label is stored as ~label; nodes are numbered from the root down
+    for edge in edges[:_N_TRIED].tolist():
+        node = int(np.searchsorted(tree.child_ptr, edge, side="right")) - 1
+        row = model.node_weights(node).weights[[edge - int(tree.child_ptr[node])]]
+        strongest = row.indices[np.argsort(-row.data, kind="stable")]
+        words = [_word_of(str(names[feature])) for feature in strongest[:_N_FEATURES]]
+        text = " ".join(list(dict.fromkeys(word for word in words if word))[:_N_WORDS])
+        if text and text not in found:
+            found.append(text)
+        if len(found) == _N_TEXTS:
+            break
+    return found
+
+
+def _word_of(name: str) -> str:
+    """Return the word of a feature; nothing for pieces and pairs of words.
+
+    Examples
+    --------
+    >>> _word_of("word__music"), _word_of("char_wb__usic "), _word_of("music"), _word_of("music player")
+    ('music', '', 'music', '')
+    """
+    analyzer, separator, word = name.partition("__")
+    if not separator:
+        analyzer, word = "word", name
+    return word if analyzer.startswith("word") and word.isalpha() else ""
 
 
 class PathFinder:

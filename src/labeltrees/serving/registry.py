@@ -44,6 +44,7 @@ class Place:
     folder: Path | None
     label_texts: ShownTexts
     measured: dict[str, float] = field(default_factory=dict)
+    sweep: str | None = None
     current: ServedModel | None = None
     fault: str | None = None  # why the files that are there now could not be loaded
     n_failures: int = 0  # to load a version, since the start
@@ -77,7 +78,7 @@ class Place:
             loaded = load_arrays(self.folder, in_memory=in_memory, verify=is_new)
             model = open_loaded(loaded, verify=is_new)
             version = _version(loaded.manifest.to_json())
-            served = ServedModel(self.name, version, model, self.label_texts, self.measured)
+            served = ServedModel(self.name, version, model, self.label_texts, self.measured, self.sweep)
             if _identity(self.folder) != self._seen:
                 message = f"{self.folder}: the files were changed while they were loaded"
                 raise FileFormatError(message)
@@ -233,7 +234,8 @@ def _places(name: str | None, model: Any, label_texts: ShownTexts) -> Iterator[P
         raise InputError(message)
     for setting in settings:
         own = _check_name(re.sub(r"[^A-Za-z0-9._-]+", "-", f"{name}-{setting.name}"))
-        yield Place(own, setting, label_texts, _measured(folder / _SWEEP_SETTINGS / f"{setting.name}.json"))
+        measured = _measured(folder / _SWEEP_SETTINGS / f"{setting.name}.json")
+        yield Place(own, setting, label_texts, measured, sweep=name)
 
 
 def name_of_folder(folder: str | os.PathLike[str]) -> str:

@@ -323,6 +323,8 @@ class ModelFacts(Struct):
     has_items: bool  # whether exclude_seen is possible
     picks: list[str]  # columns whose items can be looked up; "items" for a model that reads items
     measured: dict[str, float]  # what a sweep measured
+    sweep: str | None  # its name: the page's slider joins the models of one sweep
+    examples: list[str]  # texts of words that the model knows well
     sets: dict[str, int]  # schemes, types and collections of the vocabulary, and their numbers of labels
     has_broader: bool  # whether the vocabulary says which labels are broader
     loaded: str

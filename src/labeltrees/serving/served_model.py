@@ -20,7 +20,7 @@ from labeltrees.models.common.protocol import Model
 from labeltrees.search.broader import check_broader, with_broader
 from labeltrees.search.request import AS_FITTED, SearchRequest
 from labeltrees.search.result import SearchResult
-from labeltrees.serving.details import ItemSearch, PathFinder, explained
+from labeltrees.serving.details import ItemSearch, PathFinder, example_texts, explained
 from labeltrees.serving.schemas import (
     ExplainedLabel,
     ExplainRequest,
@@ -55,10 +55,18 @@ class ServedModel:
     label_texts : ShownTexts
     measured : dict from names to numbers
         What a sweep measured for this model.
+    sweep : str, optional
+        The name of that sweep.
     """
 
     def __init__(
-        self, name: str, version: str, model: Model, label_texts: ShownTexts, measured: dict[str, float]
+        self,
+        name: str,
+        version: str,
+        model: Model,
+        label_texts: ShownTexts,
+        measured: dict[str, float],
+        sweep: str | None = None,
     ) -> None:
         self.name, self.version, self.model = name, version, model
         self.loaded = datetime.now(UTC)
@@ -66,7 +74,7 @@ class ServedModel:
         self.reads, self.columns = _reads(model)
         self.labels = ShownLabels(model, label_texts, self._number)
         self._has_broader = self.labels.relations is not None and self.labels.relations.has_broader
-        self._measured = measured
+        self._measured, self._sweep = measured, sweep
         self._predictors: dict[Any, Any] = {}
         self.prepared: dict[Any, Any] = {}  # stored sets that requests have used (sets.py)
         self._calibration = getattr(model, "calibration_", None)
@@ -436,6 +444,8 @@ class ServedModel:
             has_items=_has_items(encoder) and self.has_names,
             picks=list(_item_names(encoder)),
             measured=self._measured,
+            sweep=self._sweep,
+            examples=example_texts(model) if self.reads == "text" else [],
             sets={} if self.labels.relations is None else self.labels.relations.set_sizes(),
             has_broader=self._has_broader,
             loaded=self.loaded.isoformat(timespec="seconds"),
@@ -467,10 +477,10 @@ def _has_items(encoder: Any) -> bool:
 
 
 def _item_names(encoder: Any) -> dict[str, Any]:
-    """Return the names and ids of the items of each column; a model that reads items has the column "items"."""
+    """Return the names of the items of each column, numbers last; a model that reads items has the column "items"."""
     parts = encoder.parts if isinstance(encoder, UnionEncoder) else {"items": encoder}
     return {
-        column: list(dict.fromkeys([*part.item_ids, *part.feature_names.tolist()]))
+        column: sorted(dict.fromkeys([*part.item_ids, *part.feature_names.tolist()]), key=str.isdecimal)
         for column, part in parts.items()
         if isinstance(part, ItemEncoder)
     }

@@ -4,7 +4,6 @@
 const element = id => document.getElementById(id);
 const BEAMS = [1, 2, 3, 5, 10, 20, 50, 100, null];
 const AGREEMENTS = [null, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999, 1];
-const EXAMPLE = "music player with a graphical interface, plays ogg and mp3 files";
 
 let models = [], group = [], model = null, running = null, waiting = null;
 
@@ -23,10 +22,9 @@ function showProblem(message) {
   element("problem").textContent = message || "";
 }
 
-// Models that differ only in their tradeoff form a group: the slider moves between them.
+// The models of one sweep form a group: the slider moves between their tradeoffs.
 function sameGroup(one, other) {
-  return one.n_labels === other.n_labels && one.reads === other.reads && one.kind === other.kind &&
-    one.tradeoff !== null && other.tradeoff !== null;
+  return one === other || (one.sweep !== null && one.sweep === other.sweep && one.tradeoff !== null);
 }
 
 async function start() {
@@ -42,7 +40,6 @@ async function start() {
     }
     element("model").replaceChildren(...models.map(one => new Option(one.name, one.name)));
     element("model-field").hidden = models.length < 2;
-    if (!element("text").value) element("text").value = EXAMPLE;
     chooseModel(models[0].name);
   } catch (error) {
     showProblem(error.message);
@@ -57,6 +54,7 @@ function chooseModel(name) {
     `${model.n_nodes.toLocaleString("en")} nodes, ${model.height} deep.`;
   for (const kind of ["text", "row"]) element(`${kind}-field`).hidden = model.reads !== kind;
   makeColumns();
+  showExamples();
   group = models.filter(one => sameGroup(one, model)).sort((a, b) => a.tradeoff - b.tradeoff);
   element("tradeoff-field").hidden = group.length < 2;
   element("tradeoff").max = group.length - 1;
@@ -74,6 +72,17 @@ function chooseModel(name) {
   showMeasured();
   showRules();
   ask();
+}
+
+// Examples fit the model; a text that the user has typed stays.
+function showExamples() {
+  const text = element("text"), before = text.dataset.example;
+  element("examples").replaceChildren(...model.examples.map(example => {
+    const button = Object.assign(document.createElement("button"), {type: "button", textContent: example});
+    button.addEventListener("click", () => { text.value = text.dataset.example = example; ask(); });
+    return button;
+  }));
+  if (!text.value || text.value === before) text.value = text.dataset.example = model.examples[0] || "";
 }
 
 // Switches for rules: the items of the question, and the sets that are stored on the server.
