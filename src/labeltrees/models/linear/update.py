@@ -336,7 +336,7 @@ class _Update:
             return learn_evidence(model, points, settings, self.seed).evidence
         n_labels, n_features = self.data.n_labels, self.data.n_features
         kept = tuple(kind.widen(n_labels, n_features) for kind in old.kinds if isinstance(kind, Names))
-        if len(kept) < len(old.kinds):
+        if not kept or len(kept) < len(old.kinds):
             self.notes.append(
                 "the evidence of the model was dropped: it is learned from all points; give replay to learn it again"
             )
