@@ -482,3 +482,14 @@ def test_a_vectorizer_of_other_features_is_refused(saved, tmp_path):
     save_arrays(path, "LabelTreeClassifier", loaded.manifest.parameters, arrays)
     with pytest.raises(lt.errors.FileFormatError, match="a vectorizer of 3 features for a model of"):
         lt.load(path)
+
+
+def test_like_a_model_of_texts_of_a_log_keeps_the_features_of_the_log():
+    vectorizer = lt.TfidfVectorizer().fit(["red apple", "green pear"])
+    texts, labels = ["red apple", "green pear"] * 5, [["apple"], ["pear"]] * 5
+    train = lt.Dataset(vectorizer.transform(texts), labels, encoder=lt.encoders.TextEncoder(vectorizer))
+    again = lt.LabelTreeClassifier.like(lt.LabelTreeClassifier().fit(train)).fit(train)
+    assert again.predict_topk(["green"], k=1)[0].tolist() == [["pear"]]
+    other = lt.LabelTreeClassifier(vectorizer=lt.TfidfVectorizer(lowercase=False))
+    with pytest.raises(ValueError, match="X must be texts if a vectorizer is given"):
+        other.fit(train)

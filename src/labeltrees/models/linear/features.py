@@ -129,6 +129,13 @@ def fit_vectorizer(vectorizer: TfidfVectorizer | str | None, X: Any, n_jobs: int
     return fitted, features
 
 
+def made_alike(encoder: Encoder | None, vectorizer: Any) -> bool:
+    """Return whether an encoder, as of a prepared log, makes features of texts with the settings of a vectorizer."""
+    if not isinstance(encoder, TextEncoder) or not isinstance(vectorizer, TfidfVectorizer):
+        return False
+    return bool(encoder.vectorizer.get_params() == vectorizer.get_params())
+
+
 def set_encoder(model: Any, encoder: Encoder | None) -> None:
     """Make `encoder` part of a model; a text encoder is kept as the model's vectorizer."""
     model.vectorizer_ = encoder.vectorizer if isinstance(encoder, TextEncoder) else None

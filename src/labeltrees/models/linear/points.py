@@ -23,7 +23,14 @@ from labeltrees.models.common.error_costs import point_costs
 from labeltrees.models.common.given import arguments_of, arguments_of_parts
 from labeltrees.models.common.label_names import LabelNames
 from labeltrees.models.linear.blocks import Blocks, OneBlock, PartBlocks
-from labeltrees.models.linear.features import check_points, encode, fit_vectorizer, labels_of_items, unit_rows
+from labeltrees.models.linear.features import (
+    check_points,
+    encode,
+    fit_vectorizer,
+    labels_of_items,
+    made_alike,
+    unit_rows,
+)
 from labeltrees.models.linear.label_texts import (
     add_copies,
     add_item_features,
@@ -126,7 +133,8 @@ def read_points(
         X, encoder, feature_names = own_texts, None, None
     if encoder is not None:
         X = encode(encoder, X, model.n_jobs)
-    vectorizer, X = fit_vectorizer(model.vectorizer, X, model.n_jobs)
+    wanted = None if made_alike(encoder, model.vectorizer) else model.vectorizer
+    vectorizer, X = fit_vectorizer(wanted, X, model.n_jobs)
     X = check_points(model, X, fitting=True)
     if encoder is not None and encoder.n_features != X.shape[1]:
         refuse("encoder", f"one with {X.shape[1]} features, the columns of X", f"one with {encoder.n_features}")
