@@ -98,12 +98,12 @@ sanitize: install
 	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=build/sanitize $(BIN)/python -m pytest -q $(LIMIT) tests
 
 # Runs the tests in which native code has several threads, or is called by several, with a core that is built with
-# ThreadSanitizer: searches, predictors, fits of both families, vectorizers, arrays that change meanwhile, the server in this
+# ThreadSanitizer: searches, predictors, fits of both families, vectorizers, the server in this
 # process. Python itself is not instrumented. Left out, because they end the process under it: imports of polars, and threads in
 # a fork (docs/decisions/0049-attack-tools.md).
 THREADED := tests/search tests/storage/test_chunks.py \
   tests/integration/test_ensembles.py tests/integration/test_tradeoff.py tests/integration/test_auto_fanout.py \
-  tests/integration/test_scratch_memory.py tests/integration/test_threads.py tests/integration/test_hostile_objects.py \
+  tests/integration/test_scratch_memory.py tests/integration/test_threads.py \
   tests/labels/test_embedding.py tests/tree/test_builder.py tests/data/test_tfidf.py tests/data/test_tfidf_parameters.py \
   $(addprefix tests/models/linear/test_,train.py item_models.py files.py features.py) \
   tests/models/text/test_estimator.py tests/models/common/test_early_stop.py \

@@ -161,6 +161,7 @@ def inspected():
         "n_points": 12345678,
         "parameters": {"tradeoff": 1.3333333333, "fanout": "auto", "loss": "squared_hinge", "max_iter": 100},
         "evidence": {"used": False, "held_out_points": 900, "gain": 0.001, "gain_lower": -0.002},
+        "vocabulary": None,
         "C": [0.3, 1.0, 3.0],
         "disk_bytes": 4_300_000_000,
         "n_weights": 987654321,

@@ -237,6 +237,7 @@ class LinearParameters:
         "Adjust scores by similar training points, label centroids and second classifiers; several kinds: "
         "neighbours+classifiers; auto: those that help; default: items that go together, for baskets and histories.",
         choices=EVIDENCE,
+        metavar="KIND",
         daily=True,
     )
     trend: float | None = setting(
