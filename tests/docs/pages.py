@@ -146,6 +146,11 @@ def _a_log() -> dict[str, Any]:
     pl.DataFrame(events).write_parquet("events/1.parquet")
     baskets = {"basket": queries, "article": products}
     pl.DataFrame(baskets).write_csv("baskets.csv")
+    articles = rng.integers(24, size=2000)
+    colours, things = ["red", "blue", "green"], ["enamel mug", "tea towel", "lunch bag", "paper lantern"]
+    names = [f"{colours[article % 3]} {things[article % 4]}" for article in articles]
+    sales = {"invoice": rng.integers(300, size=2000), "article": articles, "name": names}
+    pl.DataFrame(sales).write_csv("sales.csv")
     Path("new-queries.csv").write_text("query\nred word3\nred word7\n")
     return {}
 

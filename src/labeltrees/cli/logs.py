@@ -22,6 +22,7 @@ Examples:
   labeltrees logs prepare sales/ -o sales --context customer --item article --weight quantity \\
       --time date --history-before 2011-09-01 --min-item-contexts 2
   labeltrees logs prepare baskets.csv -o baskets --context basket --item article --features basket
+  labeltrees logs prepare baskets.csv -o related --context basket --item article --item-name name --features related
   labeltrees logs prepare sales/ -o sales --context customer --item article --features basket --parts --cluster local
   labeltrees fit clicks -o clicks.model
 """

@@ -74,7 +74,7 @@ def prepare_logs(
     columns : Columns or dict, optional
         Which columns of the log are used, and how they are read. By default "context" and "item", and "weight" and
         "time" if there are such columns.
-    features : {"words", "history", "column", "basket"}, pair or vectorizer, optional
+    features : {"words", "history", "column", "basket", "related"}, pair or vectorizer, optional
         "words": tf-idf of the words of the context itself (a query, the name of a product). "history": the items of its
         events before `history_before`, with log(1 + engagement); labels are the items of later events. With sessions,
         the history of a session are all earlier sessions of the same context. "column": the values of `feature_column`.
@@ -82,7 +82,10 @@ def prepare_logs(
         no times. Every training basket gives several points with different hidden items, fewer the larger the log is (8
         up to 2 million pairs of basket and item, 1 above 8 million); they are one group and share the weight of the
         basket. ("basket", 4) is at most 4 points per basket; ("history", 2) adds a point per context whose history ends
-        one training window earlier. A `TfidfVectorizer`, scikit-learn's or similar: the words of the context, or of
+        one training window earlier. "related": products related to an item. A point is an item, its labels are the
+        (at most 10) items that share most contexts with it; ("related", 6) for at most 6. Its features are the words of
+        `feature_column` or `item_name`, else of the item; an id without words is a feature itself. A
+        `TfidfVectorizer`, scikit-learn's or similar: the words of the context, or of
         `feature_column`. By default chosen by the arguments that are given, else "words".
     history_before : time, optional
         The end of the history: an ISO text, a date or a datetime.
@@ -105,7 +108,8 @@ def prepare_logs(
     min_engagement : float or "auto"
         Pairs of context and item whose weights sum to less are dropped. "auto" drops pairs below 2, that is, of a
         single event of weight 1, unless more than half of the events are in such pairs; then it drops none. The
-        summary says which threshold was used.
+        summary says which threshold was used. For "related", the engagement of two items is the number of contexts that
+        they share, and "auto" is 2.
     min_item_contexts : int
         Items in fewer contexts are dropped, then contexts without items.
     point_weights : {"events"}, optional
@@ -158,14 +162,17 @@ def prepare_logs(
     >>> train.X.nnz, train.Y.sum(axis=1).tolist()
     (4, [1.0, 2.0, 1.0])
     """
-    vectorizer, points_per_context = None, "auto"
+    vectorizer, points_per_context, max_items = None, "auto", LogSettings.max_items
     if isinstance(features, tuple | list):
-        if len(features) != 2 or features[0] not in ("basket", "history"):
+        if len(features) != 2 or features[0] not in ("basket", "history", "related"):
             refuse("features", "a kind, or a pair such as ('basket', 4)", features)
-        features, points_per_context = features
+        if features[0] == "related":
+            features, max_items = features
+        else:
+            features, points_per_context = features
     if features is not None and not isinstance(features, str):
         if not hasattr(features, "transform"):
-            refuse("features", "'words', 'history', 'column', 'basket' or a vectorizer", features)
+            refuse("features", "'words', 'history', 'column', 'basket', 'related' or a vectorizer", features)
         vectorizer, features = features, None
     settings = settings_from(
         LogSettings, {**locals(), **vars(columns_of(columns)), "period": None, **period_of(period)}

@@ -254,7 +254,7 @@ def name_items(items: pl.Series, events: list[pl.LazyFrame] | None) -> ItemNames
     ids, changed = _one_line_each(named["name"], named["name"])
     if events is None:
         return ItemNames(ids, None, named["name"].to_list(), changed)
-    named = named.join(_most_common(events), on="item", how="left", suffix="_given", maintain_order="left")
+    named = named.join(most_common(events), on="item", how="left", suffix="_given", maintain_order="left")
     names = named.select(pl.coalesce("name_given", "name").alias("shown"))["shown"]
     others, changed = _one_line_each(names, named["name"])
     if named["name_given"].null_count():
@@ -280,7 +280,8 @@ def one_line(text: pl.Expr) -> pl.Expr:
     return text.str.replace_all(_LINE_BREAKS, " ")
 
 
-def _most_common(events: list[pl.LazyFrame]) -> pl.DataFrame:
+def most_common(events: list[pl.LazyFrame]) -> pl.DataFrame:
+    """Return the most common name of each item that has any, of ties the smallest: item, name."""
     counted = pl.concat([shard.select("item", "name") for shard in events]).filter(
         pl.col("name").str.strip_chars() != ""
     )

@@ -30,6 +30,7 @@ from labeltrees.logs.points import (
     order_points,
     points_per_context,
 )
+from labeltrees.logs.related import Related, relate_items
 from labeltrees.logs.settings import LogSettings
 from labeltrees.logs.shards import Kept, ShardWork, runner_of_shards, shard_events
 from labeltrees.tasks import Runner
@@ -118,7 +119,11 @@ def _prepare(
         events = make_sessions(events, settings, work)
     stages.start("summing pairs")
     recency = Recency(settings.half_life, cleaned.last)
-    pairs = make_pairs(events, settings, recency, cleaned.whole_weights, work)
+    related, asked, counted = None, settings, events
+    if settings.features == "related":
+        related = relate_items(events, settings, ShardWork(runner, lambda share: stages.report(share / 2)))
+        settings, counted = related.settings(settings), [related.events]
+    pairs = make_pairs(counted, settings, recency, cleaned.whole_weights, work)
     stages.start("making points")
     threshold = engagement_threshold(pairs, settings)
     settings = replace(settings, min_engagement=threshold.value)
@@ -126,11 +131,12 @@ def _prepare(
     kept_items, items, n_items = choose_items(pairs, settings, threshold, first_half)
     second_half = ShardWork(runner, lambda share: stages.report(0.5 + share / 2))
     made = make_points(pairs, kept_items, settings, threshold, recency, second_half)
-    dropped = _all_dropped(cleaned, pairs, made, settings)
+    dropped = _all_dropped(cleaned, pairs, made, settings, related)
     if made.contexts["used"] == 0:
-        _refuse_empty(cleaned, dropped, settings)
+        _refuse_empty(cleaned, dropped, asked)
     settings = replace(settings, points_per_context=points_per_context(made.pairs["labels"], settings))
-    points, n_train = order_points(pl.concat(made.points), settings)
+    all_points = pl.concat(made.points)
+    points, n_train = order_points(all_points if related is None else related.with_traffic(all_points), settings)
     stages.start("making features")
     named = [shard.select("item", "name") for shard in _frames(events, work)] if "name" in opened.columns else None
     label_names = name_items(items["item"], named)
@@ -167,15 +173,16 @@ def _prepare(
     if threshold.n_weak:
         notes["pairs of low engagement kept (most events are in such pairs)"] = threshold.n_weak
     leaks = {}
-    if "time" in opened.columns and points.height > n_train:
+    if "latest" in points.columns and points.height > n_train:
         leaks = count_leaks(_frames(events, work), points, n_train)
+    fates = dropped if related is None else FATES[2:]
     used = ("history", "labels") if settings.features == "history" else ("labels",)
     first, last = (None if moment is None else moment.isoformat(sep=" ") for moment in (cleaned.first, cleaned.last))
     summary = LogSummary(
         events_read=cleaned.n_read,
         events_dropped=dropped,
         events_used={name: made.events[name] for name in used},
-        pairs={"seen": made.pairs.total(), **{name: made.pairs[name] for name in FATES[1:] if name in dropped}}
+        pairs={"seen": made.pairs.total(), **{name: made.pairs[name] for name in FATES[1:] if name in fates}}
         | {f"used for {name}": made.pairs[name] for name in used},
         items={
             "seen": n_items,
@@ -194,6 +201,8 @@ def _prepare(
         files=[str(path) for path in opened.files],
         files_left_out=[str(path) for path in opened.left_out],
     )
+    if related is not None:
+        summary = replace(summary, **related.counted(asked, cleaned.n_kept, summary, made.contexts))
     stages.report(1)
     return Prepared(pair, features.encoder, summary)
 
@@ -220,16 +229,23 @@ def _check_words(opened: Events, settings: LogSettings) -> None:
 
 def _refuse_empty(cleaned: CleanEvents, dropped: dict[str, int], settings: LogSettings) -> None:
     why = ", ".join(f"{n:,} {name}" for name, n in dropped.items() if n)
-    message, parts = f"no context remains: of {cleaned.n_read:,} events, {why}", []
+    message, parts = f"no context remains: of {cleaned.n_read:,} events, {why or '0 were dropped'}", []
     if settings.features == "basket":
         message += "; a basket needs at least two items: is the context column the basket?"
+    elif settings.features == "related":
+        message += "; lower {}, which is {}, or give {} with words of the items"
+        parts = [Parameter("min_item_contexts"), settings.min_item_contexts, Parameter("item_name")]
     elif dropped.get("pair of low engagement"):
         message += "; lower {}, which is {:g}"
         parts = [Parameter("min_engagement"), settings.min_engagement]
     raise InputError(message, *parts)
 
 
-def _all_dropped(cleaned: CleanEvents, pairs: Pairs, made: LogPoints, settings: LogSettings) -> dict[str, int]:
+def _all_dropped(
+    cleaned: CleanEvents, pairs: Pairs, made: LogPoints, settings: LogSettings, related: Related | None
+) -> dict[str, int]:
+    if related is not None:  # what follows are pairs of items, not events
+        return cleaned.dropped | related.dropped()
     repeated, without_items, without_features, low, rare = FATES
     dropped = dict(cleaned.dropped)
     if settings.drop_duplicates:

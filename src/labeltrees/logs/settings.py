@@ -15,7 +15,7 @@ from labeltrees._settings import anything, check_settings, choice, flag, integer
 from labeltrees._validation import check_seed, refuse
 from labeltrees.errors import InputError, Parameter
 
-FEATURES = ("words", "history", "column", "basket")
+FEATURES = ("words", "history", "column", "basket", "related")
 POINT_WEIGHTS = ("none", "events")
 PRESETS = ("paper",)
 _NEEDS = "{} needs {}"
@@ -187,8 +187,8 @@ class LogSettings(Columns):
     features: str | None = choice(
         None,
         FEATURES,
-        "Words of the context, items before a time, a column, or the other items of the basket. "
-        "[default: by the other options, else words]",
+        "Words of the context, items before a time, a column, other items of the basket; related: points are items, "
+        "labels the items that share most contexts. [default: by the other options, else words]",
         daily=True,
     )
     history_before: Any = setting(
@@ -207,6 +207,7 @@ class LogSettings(Columns):
         "Training points per basket, with different hidden items (auto: by size), or per history, with earlier ends.",
         metavar="N|auto",
     )
+    max_items: int = setting(10, integer(1), "Related items of one item, at most.")
     half_life: Any = setting(
         None,
         anything,
@@ -324,10 +325,11 @@ class LogSettings(Columns):
         if features == "column" and self.feature_column is None:
             raise InputError(_NEEDS, Parameter("features", "column"), Parameter("feature_column"))
         for kind, name in (("history", "history_before"), ("column", "feature_column")):
-            if features != kind and getattr(self, name) is not None:
+            of_items = features == "related" and kind == "column"  # of the item instead of the context
+            if features != kind and getattr(self, name) is not None and not of_items:
                 message = "{} cannot be used with {}"
                 raise InputError(message, Parameter(name), Parameter("features", features))
-        if self.feature_separator is not None and features != "column":
+        if self.feature_separator is not None and self.feature_column is None:
             raise InputError(_NEEDS, Parameter("feature_separator"), Parameter("feature_column"))
         return features
 
@@ -338,6 +340,14 @@ class LogSettings(Columns):
         if self.hide != LogSettings().hide and self.features != "basket":
             message = "{} needs {}, not {}"
             raise InputError(message, Parameter("hide"), Parameter("features", "basket"), repr(self.features))
+        if self.max_items != LogSettings().max_items and self.features != "related":
+            message = "{} needs {}, not {}"
+            raise InputError(message, Parameter("max_items"), Parameter("features", "related"), repr(self.features))
+        timed = next((name for name in ("test_since", "half_life") if getattr(self, name) is not None), None)
+        if timed is not None and self.features == "related":
+            message = "{} cannot be used with {}, which counts baskets of the whole period: give {} and {}"
+            wanted = map(Parameter, ("period", "test_share"))
+            raise InputError(message, Parameter(timed), Parameter("features", "related"), *wanted)
         several = self.points_per_context not in ("auto", 1)
         if several and self.features != "basket" and (self.features != "history" or self.has_sessions):
             message = "{} is for baskets, and for histories that end at {}: sessions are points already"
