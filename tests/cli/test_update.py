@@ -47,6 +47,18 @@ def test_new_data_brings_new_labels(run, folder, tmp_path):
     assert lt.load(folder).classes_.tolist() == ["apple", "pear"]
 
 
+def test_text_models_are_updated(run, tmp_path):
+    folder, beside = tmp_path / "text.model", tmp_path / "new.model"
+    lt.TextLabelTreeClassifier(dim=16).fit(TEXTS * 3, LABELS * 3).save(folder)
+    new = write(tmp_path / "new.jsonl", ["blue plum", "a plum"] * 20, [["plum"]] * 40)
+    old = write(tmp_path / "old.jsonl", TEXTS * 3, LABELS * 3)
+    assert "1 new label" in run("update", folder, new, "--replay", old, "--jobs", 1, "-o", beside).stdout
+    assert lt.load(folder).classes_.tolist() == ["apple", "pear"]
+    found = lt.load(beside).predict_topk(["a blue plum", "red apple", "ripe pear"], 1)[0]
+    assert found.tolist() == [["plum"], ["apple"], ["pear"]]
+    assert "without --exact" in run("update", folder, new, "--replay", old, "--exact", code=2).stderr
+
+
 def test_labels_are_retired_restored_renamed_and_removed(run, folder, tmp_path):
     names = tmp_path / "gone.txt"
     names.write_text("apple\n")

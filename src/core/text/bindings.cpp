@@ -48,6 +48,20 @@ class Corpus {
     run_job(job, progress, [&] { vocabulary = count_words(*source_, settings_, min_count, max_entries, job); });
   }
 
+  // Reads the texts with other words and buckets than those counted: those of a model that is trained further. IN:
+  // words, then label tokens; of buckets only the lower halves. The numbers of tokens and lines stay.
+  void set_vocabulary(ConstArray<uint8_t> text, ConstArray<int64_t> ends, ConstArray<int64_t> counts, int64_t n_words,
+                      ConstArray<uint64_t> buckets) {
+    vocabulary.text.assign(text.data(), text.data() + text.size());
+    vocabulary.ends.assign(ends.data(), ends.data() + ends.size());
+    vocabulary.counts.assign(counts.data(), counts.data() + counts.size());
+    vocabulary.slots = make_slots(vocabulary.text, vocabulary.ends);
+    vocabulary.n_words = n_words;
+    vocabulary.n_labels = static_cast<int64_t>(counts.size()) - n_words;
+    vocabulary.buckets.assign(buckets.data(), buckets.data() + buckets.size());
+    vocabulary.n_bucket_rows = number_buckets(vocabulary.buckets);
+  }
+
   Tuple<NumPy<int64_t>, NumPy<int32_t>, NumPy<float>, NumPy<int64_t>, NumPy<int32_t>> bag(int64_t min_texts_of_word,
                                                                                           int64_t min_texts_of_ngram,
                                                                                           nb::object progress) const {
@@ -164,6 +178,8 @@ void bind_corpus(nb::module_& module) {
            nb::arg("texts").none(), nb::arg("path"), nb::arg("word_ngrams"), nb::arg("min_n"), nb::arg("max_n"),
            nb::arg("n_buckets"))
       .def("count", &Corpus::count, nb::arg("min_count"), nb::arg("max_entries"), nb::arg("progress").none())
+      .def("set_vocabulary", &Corpus::set_vocabulary, nb::arg("text").noconvert(), nb::arg("ends").noconvert(),
+           nb::arg("counts").noconvert(), nb::arg("n_words"), nb::arg("buckets").noconvert())
       .def_prop_ro("n_bytes", &Corpus::n_bytes)
       .def_prop_ro("n_words", &number_of<&Vocabulary::n_words>)
       .def_prop_ro("n_labels", &number_of<&Vocabulary::n_labels>)

@@ -180,6 +180,9 @@ def _change(
     if (data is not None or forget is not None) and not hasattr(model, "update"):
         message = f"a {model.KIND} is not updated: fit it again; labels can be retired, restored and renamed"
         raise InputError(message)
+    if (exact or forget is not None) and not hasattr(model, "forget"):
+        message = f"a {model.KIND} is updated without --exact and --forget: fit it again to forget points"
+        raise InputError(message)
     reports, lines = [], []
     if rename:
         changed.rename(list(rename), list(rename.values()))
@@ -196,7 +199,7 @@ def _change(
             rows = [int(line) for line in Path(forget).read_text(encoding="utf-8").split()]
             reports.append(changed.forget(rows, old))
         if new is not None:
-            reports.append(changed.update(new, replay=old, exact=exact))
+            reports.append(changed.update(new, replay=old, **({"exact": True} if exact else {})))
     if compact:
         changed.compact()
     for report in reports:

@@ -6,22 +6,21 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from labeltrees._settings import check_settings, refuse_gone, refusing
-from labeltrees._validation import check_integer, refuse
-from labeltrees.data.label_sets import read_label_sets
+from labeltrees._validation import check_integer
 from labeltrees.models.common.label_names import column_names
 from labeltrees.models.common.settings import ClassifierSettings
+from labeltrees.models.common.update_labels import check_classes
+from labeltrees.models.common.update_report import UpdateReport
 from labeltrees.models.linear.features import check_points, encode_queries
 from labeltrees.models.linear.files import save_classifier
 from labeltrees.models.linear.fit import fit_here
 from labeltrees.models.linear.prediction import LinearPredictionMixin
 from labeltrees.models.linear.settings import GONE, GONE_FROM_FIT, LinearParameters, Solver, with_solver
 from labeltrees.models.linear.update import forget_points, update_model
-from labeltrees.models.linear.update_report import UpdateReport
 from labeltrees.storage.unpack import NodeClassifiers, unpack_node
 from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.settings import with_builder
@@ -294,14 +293,7 @@ class LabelTreeClassifier(
         classes : sequence of labels, optional
             All labels that will come; a label of Y must be one of them.
         """
-        if classes is not None:
-            given = read_label_sets(Y)
-            allowed = {str(label) for label in np.asarray(classes).ravel().tolist()}
-            names = np.arange(given.Y.shape[1]).astype(str) if given.names is None else given.names
-            used = np.unique(given.Y.indices)
-            strange = next((name for name in names[used].tolist() if str(name) not in allowed), None)
-            if strange is not None:
-                refuse("classes", "all labels of Y", f"none that is {strange!r}")
+        check_classes(Y, classes)
         if not hasattr(self, "searcher_"):
             return self.fit(X, Y)
         check_points(self, encode_queries(self, X, self.n_jobs), fitting=False, n_jobs=self.n_jobs)

@@ -9,18 +9,18 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from labeltrees._matrices import check_same_points, is_sparse
-from labeltrees._names import encode_names, nfc
+from labeltrees._matrices import is_sparse
+from labeltrees._names import encode_names
 from labeltrees._validation import refuse
 from labeltrees.data.columns import as_texts
 from labeltrees.data.dataset import Dataset
 from labeltrees.data.encoders import ColumnEncoder, Encoder, ItemEncoder, TextEncoder
-from labeltrees.data.label_sets import check_unicode, read_label_sets
 from labeltrees.data.tfidf import learn_state
 from labeltrees.errors import InputError
 from labeltrees.models.common.error_costs import point_costs
 from labeltrees.models.common.given import FitArguments, arguments_of
 from labeltrees.models.common.label_names import LabelNames
+from labeltrees.models.common.update_labels import new_labels, old_labels, read_replay, widen
 from labeltrees.models.linear.features import encode, encoder_of, feature_names_of, unit_rows
 from labeltrees.models.linear.retrain import UpdatePoints
 
@@ -60,7 +60,7 @@ class UpdateData:
 def read_update(model: LabelTreeClassifier, X: Any, Y: Any, replay: Any, *, grow: bool = True) -> UpdateData:
     """Return the points of an update, checked; only if it may `grow` does the encoder get new columns."""
     given = arguments_of(X, Y, None)
-    old = None if replay is None else _replayed(replay)
+    old = None if replay is None else read_replay(replay)
     encoder = encoder_of(model)
     texts = _contexts(encoder, X, given)
     grown = encoder if encoder is None or not grow else grow_encoder(encoder, texts, given, model.n_points_)
@@ -73,15 +73,15 @@ def read_update(model: LabelTreeClassifier, X: Any, Y: Any, replay: Any, *, grow
         rows, names = _rows(model, grown, own, source, n_features, names)
         n_features = rows.shape[1]
         blocks.append(rows)
-    label_names, matrix, n_labels = _new_labels(model, given, blocks[0].shape[0])
+    label_names, matrix, n_labels = new_labels(model, given, blocks[0].shape[0])
     matrices, weights, n_dropped = [matrix], [point_costs(given.sample_weight, blocks[0].shape[0])], 0
     if old is not None:
-        known, n_dropped = _old_labels(label_names, old, blocks[1].shape[0], n_labels)
+        known, n_dropped = old_labels(label_names, old, blocks[1].shape[0], n_labels)
         matrices.append(known)
         weights.append(point_costs(old.sample_weight, blocks[1].shape[0]))
     order = [1, 0] if old is not None else [0]  # old points first
-    rows = _stack([_widen(blocks[i], n_features) for i in order])
-    labels = sp.csr_array(sp.vstack([_widen(matrices[i], n_labels) for i in order], "csr"))
+    rows = _stack([widen(blocks[i], n_features) for i in order])
+    labels = sp.csr_array(sp.vstack([widen(matrices[i], n_labels) for i in order], "csr"))
     labels.sort_indices()
     all_weights = None
     if any(own is not None for own in weights):
@@ -94,14 +94,6 @@ def read_update(model: LabelTreeClassifier, X: Any, Y: Any, replay: Any, *, grow
     times, groups = (_join([getattr(pair[i], name) for i in order]) for name in ("times", "groups"))
     points = UpdatePoints(rows, labels, all_weights, is_new)
     return UpdateData(points, n_labels, n_features, label_names, grown, names, times, groups, n_dropped)
-
-
-def _replayed(replay: Any) -> FitArguments:
-    if isinstance(replay, Dataset):
-        return arguments_of(replay, None, None)
-    if isinstance(replay, tuple | list) and len(replay) == 2:
-        return arguments_of(replay[0], replay[1], None)
-    refuse("replay", "a Dataset or a pair (X, Y): the points that the model was trained on", type(replay).__name__)
 
 
 # Features.
@@ -228,75 +220,6 @@ def _grow_words(encoder: TextEncoder, texts: list[Any], n_points: int) -> TextEn
     grown = clone(vectorizer)
     grown.set_state(replace(state, parts=[part]))
     return TextEncoder(grown)
-
-
-# Labels.
-
-
-def _new_labels(model: LabelTreeClassifier, given: FitArguments, n_points: int) -> tuple[LabelNames | None, Any, int]:
-    """Return the names of all labels, the labels of new points in their columns, and the number of labels."""
-    if given.Y is None:
-        message = "update requires the labels of the new points: pass Y, or a Dataset"
-        raise InputError(message)
-    sets = read_label_sets(given.Y)
-    matrix, names = sets.Y, sets.names
-    if names is None:
-        names = given.label_names if given.label_names is not None else getattr(given.Y, "label_names", None)
-    check_same_points(n_points, matrix.shape[0])
-    known, n_known = model._label_names, model.searcher_.n_labels
-    if known is None:
-        if names is not None:
-            message = f"Y names its labels ({names[0]!r}), and the labels of the model have no names: give ids"
-            raise InputError(message)
-        return None, matrix, max(n_known, matrix.shape[1])
-    if names is None:
-        if matrix.shape[1] > n_known:
-            refuse("Y", "labels with names, because those of the model have names", f"{matrix.shape[1]} columns")
-        return known, matrix, n_known
-    names = np.asarray(names, dtype=object)
-    check_unicode(names)
-    used = np.zeros(len(names), dtype=bool)
-    used[matrix.indices] = True
-    position = dict(known.position)
-    new: list[str] = []
-    for name in names[used].tolist():
-        if nfc(name) not in position:
-            position[nfc(name)] = n_known + len(new)
-            new.append(name)
-    columns = np.array([position.get(nfc(name), -1) for name in names.tolist()], dtype=np.int64)
-    n_labels = n_known + len(new)
-    listed = known if not new else LabelNames(np.concatenate([known.array, np.array(new, dtype=object)]), known.kind)
-    return listed, _move(matrix, columns, n_labels)[0], n_labels
-
-
-def _old_labels(known: LabelNames | None, old: FitArguments, n_points: int, n_labels: int) -> tuple[Any, int]:
-    """Return the labels of old points in the columns of the model, and how many pairs it does not know."""
-    sets = read_label_sets(old.Y)
-    matrix, names = sets.Y, sets.names
-    if names is None:
-        names = old.label_names if old.label_names is not None else getattr(old.Y, "label_names", None)
-    check_same_points(n_points, matrix.shape[0])
-    if known is None or names is None:
-        if names is not None or matrix.shape[1] > n_labels:
-            refuse("replay", "the points that the model was trained on, with its labels", f"{matrix.shape[1]} labels")
-        return matrix, 0
-    columns = np.array([known.position.get(nfc(name), -1) for name in np.asarray(names).tolist()], dtype=np.int64)
-    return _move(matrix, columns, n_labels)
-
-
-def _move(matrix: Any, columns: Any, n_columns: int) -> tuple[Any, int]:
-    pairs = matrix.tocoo()
-    known = columns[pairs.col] >= 0
-    moved = (pairs.data[known].astype(np.float32), (pairs.row[known], columns[pairs.col[known]]))
-    return sp.csr_array(moved, shape=(matrix.shape[0], n_columns)), int((~known).sum())
-
-
-def _widen(matrix: Any, n_columns: int) -> Any:
-    if matrix.shape[1] == n_columns:
-        return matrix
-    if isinstance(matrix, np.ndarray):
-        return np.pad(matrix, ((0, 0), (0, n_columns - matrix.shape[1])))
-    return sp.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=(matrix.shape[0], n_columns))
 
 
 def _join(values: list[Any]) -> Any:

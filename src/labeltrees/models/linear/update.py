@@ -25,6 +25,15 @@ from labeltrees.labels.frequency import cover_frequencies, label_frequencies
 from labeltrees.labels.trend import trend_weights
 from labeltrees.models.common.error_costs import label_costs
 from labeltrees.models.common.settings import seed_of
+from labeltrees.models.common.update_report import (
+    UpdateReport,
+    advice,
+    count,
+    depths,
+    shown_labels,
+    similarity_of,
+    updates_so_far,
+)
 from labeltrees.models.linear.blocks import OneBlock
 from labeltrees.models.linear.evidence import learn_evidence
 from labeltrees.models.linear.exact_update import train_exactly
@@ -33,14 +42,6 @@ from labeltrees.models.linear.new_points import UpdateData, read_update
 from labeltrees.models.linear.points import TrainingPoints
 from labeltrees.models.linear.retrain import Retrained, positive_unit_rows, retrain, retrain_alone
 from labeltrees.models.linear.settings import LinearSettings, solver_of
-from labeltrees.models.linear.update_report import (
-    UpdateReport,
-    count,
-    entropy_of,
-    mean_depth,
-    shown_labels,
-    similarity_of,
-)
 from labeltrees.search import Searcher
 from labeltrees.search.evidence import Evidence, Names
 from labeltrees.storage import ChunkStore
@@ -54,9 +55,6 @@ if TYPE_CHECKING:
     from labeltrees.models.linear.estimator import LabelTreeClassifier
 
 UNLIMITED = 2**30  # a fanout that splits no node
-TOO_DEEP = 1.1  # a full fit is advised if labels are deeper than in a fresh tree by this factor
-TOO_MANY = 0.3  # or if more than this share of the labels was added since the last fit
-TOO_MANY_ALONE = 0.05  # without replay
 
 
 def update_model(model: LabelTreeClassifier, X: Any, Y: Any, replay: Any, exact: bool) -> UpdateReport:
@@ -346,7 +344,7 @@ class _Update:
 
     def install(self, trees: list[PlacedTree], trained: list[Retrained], evidence: Any, costs: dict[str, Any]) -> None:
         model, data, old = self.model, self.data, self.model.searcher_
-        model.stats_ = {**model.stats_, **costs, "updates": self.history(trees)}
+        model.stats_ = {**model.stats_, **costs, "updates": self.history()}
         model.stats_["bytes"] = sum(own.store.nbytes for own in trained)
         model.class_weight = self.class_weight()
         if isinstance(model.tree, LabelTree):
@@ -395,22 +393,9 @@ class _Update:
         self.notes.append("the trend of old labels was kept, and new labels have none: give times with all points")
         return np.concatenate([old.trend, np.ones(self.data.n_labels - old.n_labels, np.float32)])
 
-    def history(self, trees: list[PlacedTree]) -> dict[str, Any]:
-        """Return what later updates need to know about this one."""
-        before = self.model.stats_.get("updates", {})
-        tree = self.model.trees_[0]
-        fit = {
-            "fit_labels": int((tree.label_parent >= 0).sum()),
-            "fit_depth": mean_depth(tree, self.model.label_counts_),
-            "fit_entropy": entropy_of(self.model.label_counts_),
-        }
-        kept = {name: before.get(name, value) for name, value in fit.items()}
-        return {
-            **kept,
-            "n": before.get("n", 0) + 1,
-            "exact": self.exact,
-            "added": before.get("added", 0) + self.n_added,
-        }
+    def history(self) -> dict[str, Any]:
+        model = self.model
+        return updates_so_far(model.stats_, model.trees_[0], model.label_counts_, self.n_added, self.exact)
 
     @property
     def n_added(self) -> int:
@@ -432,10 +417,8 @@ class _Update:
             self.notes.append(
                 f"{count(data.n_dropped, 'label')} of old points were left out: the model does not know them"
             )
-        history = self.history(trees)
-        depth = mean_depth(first.tree, self.counts)
-        entropy = history["fit_entropy"]
-        fresh = history["fit_depth"] * (entropy_of(self.counts) / entropy if entropy > 0 else 1.0)
+        history = self.history()
+        depth, fresh = depths(history, first.tree, self.counts)
         new = np.arange(model.searcher_.n_labels, data.n_labels)
         new = np.union1d(new, self.unplaced(model.trees_[0])[self.counts[self.unplaced(model.trees_[0])] > 0])
         similarity = similarity_of(first.tree, embeddings, new, self.with_replay)
@@ -457,14 +440,5 @@ class _Update:
             0.0,
             self.notes,
         )
-        report.full_fit_advised = self.advice(report, history)
+        report.full_fit_advised = advice(report, history, self.with_replay)
         return report
-
-    def advice(self, report: UpdateReport, history: dict[str, Any]) -> str | None:
-        """Return why a full fit is advisable, if it is."""
-        share = history["added"] / max(history["fit_labels"], 1)
-        if report.expected_depth > TOO_DEEP * report.fresh_depth:
-            return f"labels are {report.expected_depth / report.fresh_depth:.1f} times as deep as in a new tree"
-        if share > TOO_MANY or (not self.with_replay and share > TOO_MANY_ALONE):
-            return f"{share:.0%} of the labels were added since the last one"
-        return None

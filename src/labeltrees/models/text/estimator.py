@@ -17,7 +17,6 @@ from labeltrees._matrices import CheckedX, CheckedY
 from labeltrees._names import same_in_nfc
 from labeltrees._settings import refuse_gone, refusing, take_settings
 from labeltrees._validation import check_n_jobs
-from labeltrees.data.dataset import Dataset
 from labeltrees.data.files import check_readable
 from labeltrees.data.label_sets import read_training_labels
 from labeltrees.errors import InputError
@@ -28,7 +27,9 @@ from labeltrees.models.common.given import FitArguments, arguments_of
 from labeltrees.models.common.label_names import LabelNames, column_names
 from labeltrees.models.common.model_files import ModelReader, shared_to_files
 from labeltrees.models.common.settings import ClassifierSettings, seed_of
-from labeltrees.models.text.searcher import TextPredictionMixin, Texts, TextSearcher
+from labeltrees.models.common.update_labels import check_classes
+from labeltrees.models.common.update_report import UpdateReport
+from labeltrees.models.text.searcher import TextPredictionMixin, Texts, TextSearcher, texts_of
 from labeltrees.models.text.settings import (
     GONE,
     GONE_FROM_FIT,
@@ -38,6 +39,7 @@ from labeltrees.models.text.settings import (
 )
 from labeltrees.models.text.store import TextStore
 from labeltrees.models.text.training import count_words, make_tree, tfidf_bag, train_vectors
+from labeltrees.models.text.update import update_text_model
 from labeltrees.storage import LoadedModel, decode_names, save_arrays
 from labeltrees.tree.settings import TreeBuilder, with_builder
 
@@ -151,12 +153,7 @@ class TextLabelTreeClassifier(
         """
         settings = self._check()
         given = arguments_of(texts, Y, sample_weight)
-        if isinstance(texts, Dataset):
-            if texts.texts is None:
-                message = "the Dataset has no texts, and a TextLabelTreeClassifier reads texts"
-                raise InputError(message)
-            texts = texts.texts
-        items = Texts(given.X if isinstance(texts, FitArguments) else texts).items
+        items = texts_of(given.X if isinstance(texts, FitArguments) else texts)
         labels = read_training_labels(given.Y, given.label_names, len(items))
         weights = point_costs(given.sample_weight, len(items))
         started = time.perf_counter()
@@ -165,6 +162,58 @@ class TextLabelTreeClassifier(
         counts = np.bincount(labels.Y.indices, minlength=labels.Y.shape[1])
         self._fit(corpus, settings, names, counts, CheckedY(labels.Y), weights, started)
         self._column_names = column_names(Y)
+        return self
+
+    def update(self, texts: Any, Y: Any = None, *, replay: Any = None) -> UpdateReport:
+        """Train a fitted model further, with new texts, words and labels.
+
+        Words that occur at least `min_count` times in the new texts, and their n-grams, get vectors. A new label shares
+        the place of the old label that the model finds most for its texts: a new node decides between them. Then all
+        vectors are trained, from their old values, for `epochs` epochs with a learning rate that falls from `lr`.
+
+        Without `replay`, training sees no text of old labels, so they are forgotten, slowly; the old label whose place
+        a new one shares, at once where their texts have the same words. The more epochs, the more is forgotten. Some
+        old texts of all labels help; give all of them if you can.
+
+        What `calibrate` learned about `agreement` must be learned again, and retired labels stay retired.
+
+        Parameters
+        ----------
+        texts, Y
+            New texts as in `fit`, or a Dataset.
+        replay : Dataset or (texts, Y), optional
+            Texts that the model was trained on, all or some; they are trained on again, but not counted again.
+
+        Returns
+        -------
+        UpdateReport
+            What was added, and whether a full fit is advisable.
+
+        Examples
+        --------
+        >>> import labeltrees as lt
+        >>> texts, labels = ["red apple", "green pear"] * 20, [["apple"], ["pear"]] * 20
+        >>> model = lt.TextLabelTreeClassifier(dim=16).fit(texts, labels)
+        >>> report = model.update(["blue plum"] * 20, [["plum"]] * 20, replay=(texts, labels))
+        >>> report.new_labels, model.predict_topk(["plum", "apple"], k=1)[0].tolist()
+        (['plum'], [['plum'], ['apple']])
+        """
+        return update_text_model(self, texts, Y, replay)
+
+    def partial_fit(self, texts: Any, Y: Any, classes: Any = None) -> TextLabelTreeClassifier:
+        """Fit the first texts, and `update` with the others, as scikit-learn spells it.
+
+        Parameters
+        ----------
+        texts, Y
+            As in `fit`.
+        classes : sequence of labels, optional
+            All labels that will come; a label of Y must be one of them.
+        """
+        check_classes(Y, classes)
+        if not hasattr(self, "searcher_"):
+            return self.fit(texts, Y)
+        self.update(texts, Y)
         return self
 
     def label_embeddings(self, texts: Any, Y: Any) -> Any:

@@ -50,6 +50,16 @@ class Texts:
         return Texts([self.items[row] for row in rows.tolist()])
 
 
+def texts_of(texts: Any) -> tuple[Any, ...]:
+    """Return the texts given to `fit`, or those of a Dataset."""
+    if isinstance(texts, Dataset):
+        if texts.texts is None:
+            message = "the Dataset has no texts, and a TextLabelTreeClassifier reads texts"
+            raise InputError(message)
+        texts = texts.texts
+    return Texts(texts).items
+
+
 class TextPredictor(_core.TextPredictor):
     """Predicts one text per call with little overhead; made by `TextLabelTreeClassifier.predictor`.
 

@@ -74,6 +74,7 @@ def train_vectors(
     Y: Any = None,
     *,
     point_weights: Any = None,
+    start: tuple[Any, Any] | None = None,
     random_state: int = 0,
     n_threads: int = 1,
     progress: ProgressArgument = None,
@@ -86,6 +87,8 @@ def train_vectors(
         The labels of texts in memory; a file contains its own labels.
     point_weights : array (N,), optional
         Each training step on a text is multiplied with the text's weight divided by the mean weight.
+    start : two arrays, optional
+        The input and output rows that training goes on from; they are changed. By default random inputs, and zeros.
     n_threads : int
         With one thread, the same seed gives the same bytes.
     """
@@ -93,8 +96,11 @@ def train_vectors(
     n_rows = corpus.n_words + corpus.n_bucket_rows
     size = 4 * padded(dim) * (n_rows + tree.n_nodes)
     _logger.info("Training vectors: %d rows and %d nodes, %.0f MiB", n_rows, tree.n_nodes, size / MIB)
-    inputs, outputs = zero_rows(n_rows, dim), zero_rows(tree.n_nodes, dim)
-    _core.start_input(inputs.reshape(-1), dim, padded(dim), random_state, n_threads)
+    if start is None:
+        inputs, outputs = zero_rows(n_rows, dim), zero_rows(tree.n_nodes, dim)
+        _core.start_input(inputs.reshape(-1), dim, padded(dim), random_state, n_threads)
+    else:
+        inputs, outputs = start
     n_tokens = corpus.n_tokens
     label_indptr = labels = weights = None
     if Y is not None:

@@ -11,6 +11,10 @@ import scipy.sparse as sp
 from labeltrees.storage.chunks import edges_of
 from labeltrees.tree.label_tree import LabelTree
 
+TOO_DEEP = 1.1  # a full fit is advised if labels are deeper than in a fresh tree by this factor
+TOO_MANY = 0.3  # or if more than this share of the labels was added since the last fit
+TOO_MANY_ALONE = 0.05  # without replay
+
 
 @dataclass
 class UpdateReport:
@@ -104,6 +108,36 @@ def entropy_of(counts: Any) -> float:
     """Return the entropy of the labels of points."""
     shares = counts[counts > 0] / counts.sum()
     return float(-(shares * np.log(shares)).sum())
+
+
+def updates_so_far(
+    stats: dict[str, Any], tree: LabelTree, counts: Any, n_added: int, exact: bool = False
+) -> dict[str, Any]:
+    """Return what later updates need to know about this one, given the tree and the label counts before it."""
+    before = stats.get("updates", {})
+    fit = {
+        "fit_labels": int((tree.label_parent >= 0).sum()),
+        "fit_depth": mean_depth(tree, counts),
+        "fit_entropy": entropy_of(counts),
+    }
+    kept = {name: before.get(name, value) for name, value in fit.items()}
+    return {**kept, "n": before.get("n", 0) + 1, "exact": exact, "added": before.get("added", 0) + n_added}
+
+
+def depths(history: dict[str, Any], tree: LabelTree, counts: Any) -> tuple[float, float]:
+    """Return the mean depth of a label in the updated tree, and an estimate for a new tree."""
+    entropy = history["fit_entropy"]
+    return mean_depth(tree, counts), history["fit_depth"] * (entropy_of(counts) / entropy if entropy > 0 else 1.0)
+
+
+def advice(report: UpdateReport, history: dict[str, Any], with_replay: bool) -> str | None:
+    """Return why a full fit is advisable, if it is."""
+    share = history["added"] / max(history["fit_labels"], 1)
+    if report.expected_depth > TOO_DEEP * report.fresh_depth:
+        return f"labels are {report.expected_depth / report.fresh_depth:.1f} times as deep as in a new tree"
+    if share > TOO_MANY or (not with_replay and share > TOO_MANY_ALONE):
+        return f"{share:.0%} of the labels were added since the last one"
+    return None
 
 
 def similarity_of(tree: LabelTree, embeddings: Any, new: Any, known: bool) -> tuple[float | None, float | None]:
