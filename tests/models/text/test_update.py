@@ -106,6 +106,15 @@ def test_without_epochs_old_labels_keep_their_scores(old, new):
             assert new_scores[label] < 0.51 * old_scores[label] + 1e-4
 
 
+def test_without_replay_labels_that_share_no_place_are_still_answered(old, new):
+    model = fitted(old)
+    report = model.update(*new)
+    stay = [label for label in OLD if label not in report.moved_labels]
+    assert len(stay) >= 3
+    assert answers(model, stay + NEW) == stay + NEW
+    assert "50%" in report.full_fit_advised
+
+
 def test_same_input_gives_same_bytes(old, new):
     first, second = fitted(old), fitted(old)
     first.update(*new, replay=old)

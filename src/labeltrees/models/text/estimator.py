@@ -171,9 +171,8 @@ class TextLabelTreeClassifier(
         the place of the old label that the model finds most for its texts: a new node decides between them. Then all
         vectors are trained, from their old values, for `epochs` epochs with a learning rate that falls from `lr`.
 
-        Without `replay`, training sees no text of old labels, so they are forgotten, slowly; the old label whose place
-        a new one shares, at once where their texts have the same words. The more epochs, the more is forgotten. Some
-        old texts of all labels help; give all of them if you can.
+        Without `replay`, training sees no text of old labels, so they are forgotten slowly, and those whose place a new
+        label shares (`moved_labels` of the report) at once. Some old texts of every label help; give all if you can.
 
         What `calibrate` learned about `agreement` must be learned again, and retired labels stay retired.
 
