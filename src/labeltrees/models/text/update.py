@@ -59,6 +59,7 @@ def update_text_model(model: TextLabelTreeClassifier, texts: Any, Y: Any, replay
     tree = _with_weights(model, attach_labels(old_tree, data.n_labels, added, near, counts), counts)
     store, loss = _train(model, settings, data, tree)
     history = updates_so_far(model.stats_, old_tree, model.label_counts_, len(added))
+    depth, fresh_depth = depths(history, tree, counts)
     report = UpdateReport(
         n_points=len(data.new_texts),
         n_replayed=len(data.old_texts),
@@ -70,7 +71,8 @@ def update_text_model(model: TextLabelTreeClassifier, texts: Any, Y: Any, replay
         kept=0,
         continued=old_tree.n_nodes,
         trained=tree.n_nodes - old_tree.n_nodes,
-        **dict(zip(("expected_depth", "fresh_depth"), depths(history, tree, counts), strict=True)),
+        expected_depth=depth,
+        fresh_depth=fresh_depth,
         similarity=None,
         fresh_similarity=None,
         exact=False,
