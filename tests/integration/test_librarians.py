@@ -84,6 +84,7 @@ def folder(tmp_path_factory):
             if with_subjects:
                 (path / name / f"d{number}.tsv").write_text("".join(f"<{URI}{label}>\t{label}\n" for label in own))
     options = ("--vocabulary", path / "subjects.ttl", "--language", "en", "--calibrate", "0.3")
+    options += ("--set", "label_text_points=missing")  # labels without points are in the tree
     ask("fit", path / "train.tsv", "-o", path / "m.model", *options)
     return path
 
@@ -285,6 +286,14 @@ def test_inspect_shows_broader_subjects_and_sets(folder):
         "broader": len(BROADER),
         "sets": {f"{URI}Place": 3, f"{URI}pets": 2, f"{URI}living": 3, f"{URI}places": 3, f"{URI}things": 7},
     }
+
+
+def test_a_model_that_finds_labels_without_points_by_their_words(folder, tmp_path):
+    options = ("--vocabulary", folder / "subjects.ttl", "--language", "en")
+    ask("fit", folder / "train.tsv", "-o", tmp_path / "m.model", *options)
+    model = lt.load(tmp_path / "m.model")
+    assert URI + "cities" in model.predict_topk(["history of cities"], 10)[0][0]
+    assert "depth" in ask("evaluate", tmp_path / "m.model", folder / "documents", "-k", 10)
 
 
 # ---- schemes, types and collections as filters ---------------------------------------------------------------------

@@ -198,6 +198,8 @@ def expected_depth_at_k(
         Whether the edge from the last node to the label counts. If not, the depth of a label is that of the node that
         has it as a child: 1 less. The paper does not say which of the two it reports.
 
+    Labels that the tree does not have do not count: a search finds them by words of their texts.
+
     Examples
     --------
     >>> tree = LabelTree([0, 2, 4], [~0, 1, ~1, ~2], n_labels=3)
@@ -210,19 +212,15 @@ def expected_depth_at_k(
         message = f"tree must be a LabelTree, got {type(tree).__name__}"
         raise InputError(message)
     returned = check_returned(labels, k, tree.n_labels)
+    returned = np.where((returned >= 0) & (tree.label_depth[returned] >= 0), returned, -1)
     depth = np.where(returned >= 0, tree.label_depth[returned], 0)
-    unplaced = (returned >= 0) & (depth < 0)
-    if unplaced.any():
-        row, column = np.argwhere(unplaced)[0]
-        message = f"labels must be in the tree, got {returned[row, column]} in row {row}, which the tree does not have"
-        raise InputError(message)
     weights = check_weights(sample_weight, len(returned))
     answered = (returned >= 0).any(axis=1)
     if weights is not None:
         answered &= weights > 0
     if not answered.any():
         which = "" if weights is None else " for a point of positive weight"
-        message = f"labels must have at least one label{which}, got only -1"
+        message = f"labels must have at least one label in the tree{which}, got none"
         raise InputError(message)
     mean = mean_over_points(depth.max(axis=1)[answered], None if weights is None else weights[answered])
     return mean - (not count_label_edge)

@@ -144,11 +144,11 @@ class LabelTreeClassifier(
     def parabel(cls, **changes: Any) -> LabelTreeClassifier:
         """Return Parabel's setting, which the paper uses at every tradeoff.
 
-        A binary tree to leaves of 100 labels (at tradeoff 0 balanced), C of 1, squared scores, and a search that keeps
-        10 paths. Leaves whose score is below the k-th label found are not opened; this changes no result.
+        A binary tree to leaves of 100 labels (balanced at tradeoff 0), C = 1, squared scores, no evidence, and a search
+        that keeps 10 paths. Leaves whose score is below the k-th label found are not opened; this changes no result.
         """
         setting = {"tradeoff": 0.0, "fanout": 2, "leaf_size": 100, "C": 1.0, "loss": Solver(score_power=2)}
-        return cls(**{**setting, "search": "paths", "beam": 10, **changes})
+        return cls(**{**setting, "search": "paths", "beam": 10, "evidence": None, **changes})
 
     @classmethod
     def one_vs_all(cls, **changes: Any) -> LabelTreeClassifier:
