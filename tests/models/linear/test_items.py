@@ -208,5 +208,7 @@ def test_an_item_with_words_and_few_events_is_placed_by_its_words(n_events):
     assert "red 0" in model.predict_topk(baskets, 6, exclude=baskets)[0][0]
     asked = model.predictor(5, names=True)(["red 0"])[0]  # and it can be in a basket
     assert sum(str(name).startswith("red") for name in asked) >= 4
+    assert model.score(train.X, train.Y) > 0.1  # points that were encoded before the item came
+    assert model.predict_topk(train.X[:5], 3)[0].tolist() == model.predict_topk(train.X[:5].tocoo(), 3)[0].tolist()
     plain = lt.LabelTreeClassifier(n_jobs=1, label_texts="none").fit(train, label_texts=texts)
     assert n_events or "red 0" not in plain.label_names_

@@ -43,6 +43,9 @@ def check_points(estimator: Any, X: Any, *, fitting: bool, n_jobs: int | None = 
                 raise InputError(message)
         if fitting:
             return validate_data(estimator, X, skip_check_array=True)
+        # A model that learned new items has their columns last; points encoded before have none of these items.
+        if isinstance(estimator.encoder_, ItemEncoder) and X.shape[1] < estimator.n_features_in_:
+            X = sp.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], estimator.n_features_in_))
         # Sparse matrices have no column names: scikit-learn would warn that they lack those given to `fit`.
         _check_n_features(estimator, X, reset=False)
         return X
