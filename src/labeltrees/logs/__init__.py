@@ -60,7 +60,7 @@ def prepare_logs(
     A point is a context (a customer, a query, a product page, a basket); its labels are the items of the events in that
     context. The log is read in blocks and may be larger than memory. The result is in memory, or with `parts` on disk.
 
-    Four arguments matter: `columns` names the context and the item, `features` says what a model will know of a
+    Four arguments matter: `columns` names the context and the item, `features` says what a model knows about a
     context, `test_since` splits by time as in real use, and `min_engagement` decides which pairs count.
 
     The defaults follow the paper: pairs of low engagement are removed, a random 5 % of the contexts is for testing, and
@@ -75,18 +75,22 @@ def prepare_logs(
         Which columns of the log are used, and how they are read. By default "context" and "item", and "weight" and
         "time" if there are such columns.
     features : {"words", "history", "column", "basket", "related"}, pair or vectorizer, optional
-        "words": tf-idf of the words of the context itself (a query, the name of a product). "history": the items of its
-        events before `history_before`, with log(1 + engagement); labels are the items of later events. With sessions,
-        the history of a session are all earlier sessions of the same context. "column": the values of `feature_column`.
-        "basket": some items of each context (or session) are hidden and become labels, the others are features; needs
-        no times. Every training basket gives several points with different hidden items, fewer the larger the log is (8
-        up to 2 million pairs of basket and item, 1 above 8 million); they are one group and share the weight of the
-        basket. ("basket", 4) is at most 4 points per basket; ("history", 2) adds a point per context whose history ends
-        one training window earlier. "related": products related to an item. A point is an item, its labels are the
-        (at most 10) items that share most contexts with it; ("related", 6) for at most 6. Its features are the words of
-        `feature_column` or `item_name`, else of the item; an id without words is a feature itself. A
-        `TfidfVectorizer`, scikit-learn's or similar: the words of the context, or of
-        `feature_column`. By default chosen by the arguments that are given, else "words".
+        By default "history" if `history_before` is given, "column" if `feature_column` is given, else "words".
+
+        - "words": tf-idf of the words of the context itself (a query, the name of a product).
+        - "history": the items of its events before `history_before`, with log(1 + engagement); labels are the items of
+          later events. With sessions, the history of a session is all earlier sessions of the same context.
+          ("history", 2) adds a point per context whose history ends one training window earlier.
+        - "column": the values of `feature_column`.
+        - "basket": some items of each context (or session) are hidden and become labels, the others are features; needs
+          no times. Every training basket gives several points with different hidden items: 8 up to 2 million pairs of
+          basket and item, fewer for larger logs, 1 above 8 million. They are one group and share the weight of the
+          basket. ("basket", 4) makes at most 4 points per basket.
+        - "related": products related to an item. A point is an item, its labels are the (at most 10) items that share
+          the most contexts with it; ("related", 6) for at most 6. Its features are the words of `feature_column` or
+          `item_name`, else of the item; an id without words is itself a feature.
+        - A vectorizer, such as `TfidfVectorizer` or scikit-learn's: makes features from the words of the context, or of
+          `feature_column`.
     history_before : time, optional
         The end of the history: an ISO text, a date or a datetime.
     hide : float
@@ -117,7 +121,7 @@ def prepare_logs(
         all training points count the same. Test points have weights by events in any case: results are shown with and
         without them.
     preset : {"paper"}, optional
-        Sets what the paper says, for arguments that are not given: the last year of the log (if it has times),
+        Uses the settings of the paper for arguments that are not given: the last year of the log (if it has times),
         ``min_engagement=2``, ``test_share=0.05`` and equal weights of contexts.
     random_state : int
     parts : path or (path, int), optional
@@ -127,7 +131,7 @@ def prepare_logs(
     work_folder : path, optional
         Where a log of more than 4 million events is sharded; needs about as much space as its columns in Parquet.
         The shards are removed at the end, but stay after an interruption, and the same call continues with them. By
-        default a temporary folder, which never stays.
+        default a temporary folder, which is always removed.
     client : distributed.Client, optional
         Read and sum the shards of the log on the workers of a Dask cluster (extra ``labeltrees[dask]``); the result is
         the same. `events` should be a path, and it and `work_folder` (by default beside `parts`) must be on storage
@@ -138,7 +142,7 @@ def prepare_logs(
     -------
     PreparedLogs
         The pair train, test of Datasets with the same features and labels. `.encoder` turns new contexts into
-        features; `.summary` says how many events were dropped and why; `.save(folder)` writes a folder for the command
+        features; `.summary` counts the dropped events by reason; `.save(folder)` writes a folder for the command
         line, and `PreparedLogs.load(folder)` reads it.
 
     Examples
@@ -192,7 +196,7 @@ def prepare_with(
     client: Any = None,
     progress: ProgressArgument = None,
 ) -> PreparedLogs:
-    """Make points and labels with the settings of `prepare_logs`, which the command line has as one object."""
+    """Do the work of `prepare_logs`, with its settings in one object, as the command line has them."""
     settings = settings.checked()
     if vectorizer is not None and settings.features not in ("words", "column"):
         refuse("features", f"{settings.features!r} without a vectorizer, because of the other arguments", vectorizer)
@@ -215,7 +219,7 @@ def prepare_with(
 
 @contextmanager
 def _runner(given: str | os.PathLike[str] | None, beside: Path | None, client: Any) -> Iterator[Runner]:
-    """Yield what runs tasks, with their results in a folder for the work."""
+    """Yield a runner of tasks that keeps their results in the work folder."""
     from labeltrees.logs.shards import work_folder
 
     with work_folder(given, beside) as folder:

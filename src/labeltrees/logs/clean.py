@@ -24,8 +24,8 @@ REASONS = (
     "weight missing or not a number",
     "weight not above 0",
 )
-# The window of an event, by its time; without a split by time all are TRAINING. With several points per history,
-# windows between HISTORY and TRAINING are for training, too.
+# The window of an event, by its time; without `history_before` and `test_since` it is TRAINING. With several points per
+# history, numbers between HISTORY and TRAINING are earlier training windows.
 HISTORY, TRAINING, TESTING = 0, 100, 101
 
 
@@ -36,8 +36,8 @@ class CleanEvents:
     Attributes
     ----------
     sources : list of lazy frames
-        One per frame of the log: context, item, weight (float), window (HISTORY, TRAINING or TESTING) and, if the log
-        has them, name, feature, session and moment (the time).
+        One per frame of the log: context, item, weight (float), window (HISTORY, TRAINING, TESTING or an earlier
+        training window) and, if the log has them, name, feature, session and moment (the time).
     n_read, n_kept : int
     dropped : dict
         Number of dropped events by reason.
@@ -57,14 +57,17 @@ class CleanEvents:
 
 
 def clean_events(events: Events, settings: LogSettings) -> CleanEvents:
-    """Find the valid events in one pass over the log, after one or two more passes if the time format must be found."""
+    """Find the valid events in one pass over the log.
+
+    Finding or checking the time format takes one pass before it, and a period that ends with the last event another.
+    """
     frame, columns = events.frame, events.columns
     schema = frame.collect_schema()
     has_time = "time" in columns
     needing = settings.needing_time()
     if needing and not has_time:
         verb = "needs" if len(needing) == 1 else "need"
-        # What also works without times depends on what was asked for.
+        # The advice for a log without times depends on the features.
         without = InputError("use {}", Parameter("features", "basket"))
         if settings.features == "basket":
             without = InputError("split at random with {}, and leave this out", Parameter("test_share"))
@@ -190,7 +193,7 @@ def _reasons_that_can_occur(
 def earlier_cuts(settings: LogSettings, last: dt.datetime | None) -> dict[int, dt.datetime]:
     """Return the start of each training window before `history_before`, the newest first.
 
-    They are as long as the training window, which ends with the split by time or with the last event.
+    They are as long as the training window, which ends at `test_since` or with the last event.
     """
     n_points, cut, end = settings.points_per_context, settings.history_before, settings.test_since or last
     if settings.features != "history" or settings.has_sessions or n_points == "auto" or cut is None or end is None:

@@ -42,10 +42,10 @@ _KEY = ["context", "window"]
 
 
 class BlockFiles:
-    """Blocks of points, and what is known of the points of each.
+    """The data of points, divided into blocks of points.
 
     The frames of a shard have points of all blocks. `scatter` writes them to one file per shard and block, so that
-    memory is needed for one shard, and then for one block.
+    memory holds one shard at a time, and later one block at a time.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class BlockFiles:
         self.bounds = [*range(0, n_points, self._size), n_points]
         self._folder = folder
         self._frames: dict[str, list[pl.LazyFrame]] = {}
-        for path in folder.glob("*-of-block-*"):  # of an interrupted run, perhaps with other blocks
+        for path in folder.glob("*-of-block-*"):  # left by an interrupted run, perhaps with other blocks
             shutil.rmtree(path)
 
     @property
@@ -102,7 +102,7 @@ class PointFrames(NamedTuple):
 
 
 class FeatureBlock(NamedTuple):
-    """X and Y of a block, the point of each row (ascending), and the texts if features are made of texts.
+    """X and Y of a block, the point of each row (ascending), and the texts if features are made from texts.
 
     Training baskets have several rows each, with different hidden items; other points have one.
     """
@@ -114,18 +114,19 @@ class FeatureBlock(NamedTuple):
 
 
 class PointFeatures:
-    """Learns what turns points into features, then yields the features and labels of blocks of points.
+    """Learns the features of training points, then yields the features and labels of blocks of points.
 
     Parameters
     ----------
     points : frame
         From `order_points`; the first `n_train` are for training.
+    n_train : int
     frames : PointFrames
     label_names : ItemNames
         The id and the name of each label.
     settings : LogSettings
     vectorizer : optional
-        Makes features of texts.
+        Makes features from texts.
     named : list of frames, optional
         Events with item and name.
     blocks : BlockFiles
@@ -226,7 +227,7 @@ class PointFeatures:
         ]
 
     def _learn_names(self, frames: list[pl.LazyFrame]) -> pl.Series:
-        """Keep the features of points by name; return the names, which are those of training points."""
+        """Scatter features that are given by name into blocks; return the names that training points have."""
         known = known_names(frames, self._n_train)
         columns = with_columns(known)
 
@@ -328,7 +329,7 @@ class PointDatasets:
         self._features, self._label_names, self._n_train = features, label_names.ids, n_train
         self._titles = label_names.names
         self._several = settings.features == "basket" and int(settings.points_per_context) > 1
-        # Test points have weights in any case: results are shown by context and by traffic.
+        # Test points always have weights: results are shown by context and by traffic.
         weighted = settings.point_weights == "events"
         self._weights = {
             TRAIN: _weights(points[:n_train]) if weighted else None,
@@ -346,8 +347,8 @@ class PointDatasets:
     def in_memory(self) -> tuple[Dataset, Dataset]:
         """Return train and test; there must be one block."""
         X, Y, points, texts = next(blocks := self._features.blocks())
-        next(blocks, None)  # what is checked after the last block
-        # First one Dataset, then its two parts, so that the names, which may be millions, are checked once.
+        next(blocks, None)  # run the checks that follow the last block
+        # One Dataset is made and then split, so that the names, perhaps millions, are checked once.
         whole = Dataset(
             X,
             Y,
@@ -367,7 +368,7 @@ class PointDatasets:
         return train, test
 
     def write(self, folder: Path, points_per_part: int, report: Callable[[float], object]) -> None:
-        """Write train and test as two datasets in parts; there is no folder for one without points."""
+        """Write train and test as two datasets in parts; a dataset without points gets no folder."""
         with ExitStack() as stack:
             writers = {
                 split: stack.enter_context(self._writer(folder / parts_name(split), points_per_part))
@@ -409,7 +410,7 @@ class PointDatasets:
 
 
 def _groups(points: pl.DataFrame, settings: LogSettings) -> NDArray[np.int64] | None:
-    """Return the number of each training point's context, if test points are of other contexts.
+    """Return the number of each training point's context, if test points belong to other contexts.
 
     None if no context has several points, or in a split by time, where a model is asked about known contexts.
     """

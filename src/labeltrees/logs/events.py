@@ -25,9 +25,9 @@ _SUFFIXES = (".csv", ".tsv", ".parquet")
 _SEPARATORS = ",;\t|"
 _MAX_HEADER_BYTES = 1 << 20
 _BLOCK = 1 << 20
-_PARAMETERS = {"name": "item_name", "feature": "feature_column"}  # of roles that have another name
+_PARAMETERS = {"name": "item_name", "feature": "feature_column"}  # parameters whose name is not that of their role
 _EXTRA_FIELDS = "\0extra"  # a name that no header has
-# Polars 1 fills missing fields without being asked.
+# Polars 1 fills missing fields by default.
 _RAGGED: dict[str, Any] = {"truncate_ragged_lines": True}
 if not pl.__version__.startswith("1."):
     _RAGGED = {"extra_columns": "ignore", "missing_columns": "insert"}
@@ -44,7 +44,7 @@ class Events:
         Columns context and item (integers or texts) and, if the log has them, weight, time, name, session, feature
         (texts, or lists of texts) and ragged (whether the line of a CSV file had too many fields).
     columns : dict
-        The name of each column in the log.
+        The name in the log of each column.
     files, left_out : lists of paths
         The files read, and the other files in the folder.
     sources : list of lazy frames
@@ -194,7 +194,7 @@ def _typed(role: str, name: str, dtype: pl.DataType) -> pl.Expr:
             raise InputError(message)
         column = column.cast(pl.Int64) if dtype.is_integer() and dtype != pl.UInt64 else column.cast(pl.String)
         if role == "item" and not dtype.is_integer():
-            column = column.str.normalize("NFC")  # an item typed in two ways that look the same is one item
+            column = column.str.normalize("NFC")  # two Unicode forms of the same text are one item
     elif role == "name":
         column = column.cast(pl.String).str.normalize("NFC")
     elif role == "feature":
@@ -213,11 +213,11 @@ def _suffix(path: Path) -> str:
 def _open_csv_files(
     files: list[Path], settings: LogSettings, scratch: Path
 ) -> tuple[Callable[[list[Path]], pl.LazyFrame], list[Path], pl.Expr]:
-    """Return what reads CSV files with the same header as one frame, the files to read, and which lines are ragged.
+    """Return a function that reads CSV files as one frame, the files to read, and an expression for ragged lines.
 
-    Everything is read as text, so that an id keeps its leading zeros. A line with fewer fields than the header has
-    empty ones at its end, so that, for example, it counts as an event without an item. A line with more is ragged: the
-    meaning of its fields is unknown. It is found by reading one more column than the header has.
+    All files must have the same header. Everything is read as text, so that an id keeps its leading zeros. A line with
+    fewer fields than the header gets empty ones at its end, and may count as an event without an item. A line with more
+    fields is ragged: the meaning of its fields is unknown. Reading one more column than the header has finds it.
     """
     read_files = [_as_plain_utf8(path, settings.encoding, scratch, number) for number, path in enumerate(files)]
     header, separator = _header(read_files[0], files[0], settings.separator)

@@ -16,11 +16,11 @@ from labeltrees.errors import InputError, Parameter
 from labeltrees.logs.events import collect
 
 _SHARE_OF_IDS = 0.9
-# Characters that end a line for some reader (a file of names has one per line), and other control characters.
+# Characters that some readers take for a line end (files have one name per line), and other control characters.
 _LINE_BREAKS = r"[\x00-\x1f\x7f\x{85}\x{2028}\x{2029}]+"
-_N_EXAMPLES = 1000  # texts that decide what an error says
-# A training point hides at least this share of its basket's items. Where one item is hidden for test, hiding one item
-# for training, too, halves nDCG: most of what a model then learns is that visible items are no labels.
+_N_EXAMPLES = 1000  # texts that decide which error is raised
+# A training point hides at least this share of its basket's items. If one item is hidden for test, hiding only
+# one for training, too, halves nDCG: the model then mostly learns that visible items are not labels.
 LEAST_HIDDEN = 0.3
 LIST_SEPARATOR = "\x1f"  # between the names of a list kept as one text
 
@@ -107,7 +107,7 @@ class TextFeatures:
     Parameters
     ----------
     vectorizer : optional
-        By default tf-idf of the words that occur in two texts.
+        By default tf-idf of the words that occur in at least two texts.
     texts : callable
         Returns an iterator over the texts of the training points.
     """
@@ -166,8 +166,8 @@ def hide_items(
 ) -> Masked:
     """Return points with some items of a basket visible and the others hidden.
 
-    The items of a basket are put into a random order and cut into pieces of as many items as are hidden. Every piece is
-    hidden in one point; after the last piece the items get another order. So all items are hidden about as often.
+    The items of a basket are shuffled and cut into pieces of the size to hide. Every point hides one piece; after the
+    last piece the items are shuffled again. So all items are hidden about equally often.
 
     Parameters
     ----------
@@ -176,12 +176,12 @@ def hide_items(
     hide : float
         The share of items to hide (below 1), or their number. At least one item is hidden and one stays visible.
     random : Generator
-        For the first order of the items. The same baskets and seed hide the same items; so do blocks of baskets, one
-        after the other.
+        For the first shuffle. The same baskets and seed hide the same items, also if the baskets are given in
+        consecutive blocks.
     times : int
-        Points per basket, at most as many as it has items.
+        Points per basket; a basket with fewer items gets one point per item.
     more : Generator, optional
-        For the other orders; needed if `times` is above 1.
+        For the other shuffles; needed if `times` is above 1.
     least : float
         At least this share of the items is hidden.
     """
@@ -228,10 +228,10 @@ def _some(matrix: Matrix, keep: np.ndarray, binary: bool = False) -> Matrix:
 
 
 class ItemNames(NamedTuple):
-    """The ids of items as texts, their names (None: the log has none), and how many were changed, by reason.
+    """The ids of items as texts, their names (None if the log has none), and the number of changed ones by reason.
 
-    `others` has a second name by which each item is known, all different: its name, with the id where several items
-    have it; without names the item as the log has it.
+    `others` has a second, unique name of each item: its name, with the id if several items have this name. Without
+    names it is the item as written in the log.
     """
 
     ids: list[str]
@@ -248,7 +248,7 @@ def name_items(items: pl.Series, events: list[pl.LazyFrame] | None) -> ItemNames
     items : series
         The items, texts or integers, all different.
     events : list of frames, optional
-        With the columns item and name. An item gets its most common name, of ties the smallest.
+        With the columns item and name. An item gets its most common name; ties go to the name that sorts first.
     """
     named = pl.DataFrame({"item": items, "name": items.cast(pl.String)})
     ids, changed = _one_line_each(named["name"], named["name"])
@@ -281,7 +281,7 @@ def one_line(text: pl.Expr) -> pl.Expr:
 
 
 def most_common(events: list[pl.LazyFrame]) -> pl.DataFrame:
-    """Return the most common name of each item that has any, of ties the smallest: item, name."""
+    """Return the most common name of each item that has any: item, name. Ties go to the name that sorts first."""
     counted = pl.concat([shard.select("item", "name") for shard in events]).filter(
         pl.col("name").str.strip_chars() != ""
     )

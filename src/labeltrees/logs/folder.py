@@ -63,7 +63,7 @@ class LogSummary:
         How many there were, how many were dropped by reason, and how many are used. A split by time can make two
         points from one context.
     train, test : dict
-        n_points, n_labels_with_points, labels and features per point.
+        n_points, n_features, n_labels, n_labels_with_points, and means: labels_a_point, features_a_point.
     first_event, last_event : str or None
         The range of times of the valid events.
     columns : dict
@@ -71,10 +71,11 @@ class LogSummary:
     notes : dict
         Counts of changes that did not drop an event.
     leakage : dict
-        How many test events are older than training events, if the log has times: of the same context, and at all.
-        Both are 0 in a split by time, unless a session crosses the split.
+        Number of test events that are older than a training event: of the same context, and of any context. Both are 0
+        in a split by time, unless a session crosses the split. Empty if the log has no times or there are no test
+        points.
     settings : dict
-        As used: `min_engagement` is the threshold that "auto" found.
+        The settings as used: `min_engagement` is the threshold that "auto" chose.
     files : list of str
     files_left_out : list of str
     """
@@ -107,11 +108,11 @@ class LogSummary:
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> LogSummary:
-        """Make a summary from what `to_json` returned."""
+        """Make a summary from the values that `to_json` returned."""
         return cls(**{item.name: record[item.name] for item in fields(cls)})
 
     def rows(self) -> list[tuple[str, int]]:
-        """Return the steps as a table: what, and how many events."""
+        """Return the steps as a table: name of the step, number of events."""
         rows = [("events read", self.events_read)]
         rows += [(f"- {reason}", count) for reason, count in self.events_dropped.items()]
         rows += [(f"= used for {what}", count) for what, count in self.events_used.items()]
@@ -225,7 +226,7 @@ def check_dataset_folder(folder: str | os.PathLike[str]) -> Path:
 
 
 def write_summary(summary: LogSummary, folder: Path) -> None:
-    """Write the file that makes a folder a prepared log."""
+    """Write summary.json, which marks a folder as a prepared log."""
     text = json.dumps(summary.to_json(), indent=2, ensure_ascii=False)
     write_atomically(folder / SUMMARY_FILE, [text.encode(), b"\n"])
 

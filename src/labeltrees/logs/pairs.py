@@ -1,4 +1,4 @@
-"""From events to pairs of context and item: sessions, weights that fall with age, sums, and the least engagement."""
+"""From events to pairs of context and item: sessions, weights by age, sums, and the engagement threshold."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ def split_sessions(shard: pl.LazyFrame, settings: LogSettings) -> pl.DataFrame:
 class Recency:
     """Weights that fall with age: the weight of an event is halved for every half-life of its age.
 
-    Events are weighted once, by their age at the last event of the log. Ages at any other moment differ by the same
-    length for all events, so changing the moment is one factor.
+    Events are weighted once, by their age at the last event of the log. At another moment, the ages of all events
+    differ by the same length, so one factor converts the weights.
 
     Parameters
     ----------
     half_life : timedelta or None
-        None: the age does not matter.
+        None if the age does not matter.
     last : datetime or None
         The time of the last event.
     """
@@ -87,20 +87,20 @@ class Recency:
         return pl.col("weight") * (age * (-math.log(2) / _microseconds(self.half_life))).exp()
 
     def factor(self, moment: dt.datetime | None) -> float:
-        """Return the factor that changes the age at the last event to the age at `moment`."""
+        """Return the factor that converts weights by age at the last event to weights by age at `moment`."""
         if self.half_life is None or self.last is None or moment is None:
             return 1.0
         return float(2.0 ** min((self.last - moment) / self.half_life, 1000.0))
 
     def label_factor(self, settings: LogSettings) -> pl.Expr:
-        """Return the factor of a pair by its window: the age of a training event is taken at the split."""
+        """Return the factor of a pair by its window: ages are taken at the end of the window."""
         starts = self._starts(settings)
         ends = {window: starts[window + 1] for window in starts if window < TRAINING}
         ends |= {HISTORY: starts[min(starts)], TRAINING: settings.test_since, TESTING: None}
         return _by_window({window: self.factor(moment) for window, moment in ends.items()})
 
     def history_factor(self, settings: LogSettings) -> pl.Expr:
-        """Return the factor of a history, which ends at the window or the start of its point."""
+        """Return the factor of a history: ages are taken at the start of its point's window or session."""
         if settings.has_sessions:
             if self.half_life is None or self.last is None:
                 return pl.lit(1.0)
@@ -177,7 +177,7 @@ def make_pairs(
 def sum_pairs(
     results: Results, *, events: Kept, settings: LogSettings, recency: Recency, whole_weights: bool
 ) -> Outcome:
-    """Keep the pairs and values of one shard; return what was counted."""
+    """Keep the pairs and values of one shard; return the counts."""
     record: dict[str, Any] = {"lists": False, "n_repeated": 0, "n_several_values": 0}
     shard = events.frame(results)
     # Sums of fractions depend on their order in the last digits: such weights are sorted before they are summed.
@@ -215,7 +215,7 @@ def sum_pairs(
 
 
 def _given_values(shard: pl.LazyFrame, lists: bool) -> tuple[pl.DataFrame, int]:
-    """Return the features of every point as one text (of several the most common), and how many had several."""
+    """Return the most common feature value of every point as one text, and the number of points with several values."""
     feature = pl.col("feature")
     if lists:
         feature = feature.list.drop_nulls().list.join(LIST_SEPARATOR)
@@ -235,7 +235,7 @@ def _given_values(shard: pl.LazyFrame, lists: bool) -> tuple[pl.DataFrame, int]:
 
 
 class PairThreshold(NamedTuple):
-    """The least value that a pair must have in a column, and how many pairs of low engagement are kept."""
+    """The minimum that a pair must reach in a column, and the number of pairs of low engagement that are kept."""
 
     column: str
     value: float
@@ -243,10 +243,10 @@ class PairThreshold(NamedTuple):
 
 
 def engagement_threshold(pairs: Pairs, settings: LogSettings) -> PairThreshold:
-    """Return the threshold that the user has given, or that of "auto".
+    """Return the threshold of the user, or the one that "auto" chooses.
 
     "auto" keeps all pairs if more than half of the events are in pairs of low engagement. It does not look at the age
-    of events: a pair that was engaged with twice is not of low engagement only because that was long ago.
+    of events: two events are not low engagement only because they are old.
     """
     if settings.min_engagement != "auto":
         return PairThreshold("engagement", float(settings.min_engagement))
@@ -266,7 +266,7 @@ def marked_pairs(pairs: pl.LazyFrame, settings: LogSettings, threshold: PairThre
 
     `featured`: their context has features; `strong`: they have enough engagement.
     """
-    if not settings.has_sessions:  # of one context, events of an earlier window are the history of a later one
+    if not settings.has_sessions:  # an earlier window of a context is the history of a later one
         pairs = pairs.with_columns(group=pl.col("context"), order=pl.col("window").cast(pl.Int64))
     strong = is_strong(threshold.column, threshold.value).alias("strong")
     featured = pl.lit(True)

@@ -1,4 +1,4 @@
-"""From pairs to points with labels: items that are kept, how every pair is used, train and test, leakage."""
+"""From pairs to points with labels: choice of items, use of every pair, train and test, leakage."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FATES = (
     "pair of low engagement",
     "rare item",
 )
-# Training points per basket by "auto": as many as give this many pairs, and at most the second number.
+# Training points per basket by "auto": limited by this total of pairs, and to this many points.
 _MANY_PAIRS, _MOST_POINTS = 16_000_000, 8
 SAME_CONTEXT = "test events before a training event of the same context"
 ANY_CONTEXT = "test events before the last training event"
@@ -32,7 +32,7 @@ ANY_CONTEXT = "test events before the last training event"
 def choose_items(
     pairs: Pairs, settings: LogSettings, threshold: PairThreshold, work: ShardWork
 ) -> tuple[Kept, pl.DataFrame, int]:
-    """Return the items that become labels (item, label), as kept and in memory, and the number of all items."""
+    """Return the items that become labels (item, label), as `Kept` and in memory, and the number of all items."""
     counted = work.run(
         "counting items",
         count_items,
@@ -47,7 +47,7 @@ def choose_items(
 
 
 def count_items(results: Results, *, pairs: Kept, settings: LogSettings, threshold: PairThreshold) -> Outcome:
-    """Keep the items of one shard in label windows, and the number of its points that may have them: item, points."""
+    """Keep the items in label windows of one shard, with the number of points that may have each: item, points."""
     labels = marked_pairs(pairs.frame(results), settings, threshold).filter(pl.col("window") != HISTORY)
     used = (pl.col("featured") & pl.col("strong")).sum()
     return {}, {"counted": keep(results, "counted", collect(labels.group_by("item").agg(used.alias("points"))))}
@@ -68,7 +68,8 @@ class LogPoints:
     Attributes
     ----------
     points : list of frames
-        context, group, window, events, engagement and latest of each remaining point.
+        context, window, group, order, events, engagement and shard of each remaining point, and latest (the time of its
+        last event) if the log has times.
     labels : list
         context, window, label, engagement.
     history : list
@@ -201,7 +202,7 @@ def _count(frame: pl.DataFrame, sums: pl.DataFrame) -> dict[str, dict[str, int]]
 
 
 def points_per_context(n_pairs: int, settings: LogSettings) -> int:
-    """Return how many training points a context gives, at most; by default fewer the larger a log of baskets is."""
+    """Return the maximum number of training points per context; by default fewer for larger logs of baskets."""
     if settings.points_per_context != "auto":
         return int(settings.points_per_context)
     return 1 if settings.features != "basket" else max(1, min(_MANY_PAIRS // max(n_pairs, 1), _MOST_POINTS))

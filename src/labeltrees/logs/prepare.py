@@ -36,7 +36,7 @@ from labeltrees.logs.shards import Kept, ShardWork, runner_of_shards, shard_even
 from labeltrees.tasks import Runner
 
 N_STAGES = 6
-_UNITS = 100  # of progress per stage
+_UNITS = 100  # progress units per stage
 
 
 class PartsTarget(NamedTuple):
@@ -90,7 +90,7 @@ def prepare(
 ) -> Prepared:
     """Return or write train and test for checked settings.
 
-    `runner` runs the tasks of shards. The folder of its results is also for copies of files and blocks of points.
+    `runner` runs the tasks of shards. The folder of its results also holds copies of files and blocks of points.
     """
     folder = runner.results.folder
     assert folder is not None
@@ -244,7 +244,7 @@ def _refuse_empty(cleaned: CleanEvents, dropped: dict[str, int], settings: LogSe
 def _all_dropped(
     cleaned: CleanEvents, pairs: Pairs, made: LogPoints, settings: LogSettings, related: Related | None
 ) -> dict[str, int]:
-    if related is not None:  # what follows are pairs of items, not events
+    if related is not None:  # later stages count pairs of items, not events
         return cleaned.dropped | related.dropped()
     repeated, without_items, without_features, low, rare = FATES
     dropped = dict(cleaned.dropped)

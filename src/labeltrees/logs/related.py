@@ -1,7 +1,7 @@
-"""Related items: from baskets to pairs of items, with the number of baskets that both are in.
+"""Related items: from baskets to pairs of items, with the number of baskets that they share.
 
-The pairs become events of a log in which an item is the context and a related item the item; the stages of any log
-follow.
+The pairs become the events of a new log: the context is an item, the item is a related item. The later stages are those
+of any log.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from labeltrees.tasks import Outcome, Results
 MAX_BASKET = 1_000
 # Pairs that are counted at a time, at most 90 bytes each, before most of them are dropped.
 PAIRS_AT_A_TIME = 8_000_000
-_SHARE_WITH_WORDS = 0.1  # of items whose ids have two words: below it, ids are not texts
+_SHARE_WITH_WORDS = 0.1  # share of ids with several words: below it, ids are not texts
 _ALONE = "basket of one item"
 _LARGE = f"basket of more than {MAX_BASKET:,} items"
 _LOW, _BEYOND = "pair of low engagement", "beyond the most related items"
@@ -42,7 +42,7 @@ class Related:
     Attributes
     ----------
     events : Kept
-        context (an item), item (a related one), weight (the baskets that both are in), window and feature.
+        context (an item), item (a related one), weight (the number of shared baskets), window and feature.
     traffic : frame
         item, and its number of events in the log.
     counts : dict
@@ -82,7 +82,7 @@ class Related:
         Parameters
         ----------
         settings : LogSettings
-            Those of the user.
+            The settings of the user.
         n_kept : int
             Valid events.
         summary : LogSummary
@@ -110,7 +110,7 @@ class Related:
 
 
 def least_shared(settings: LogSettings) -> float:
-    """Return how many baskets two items must share."""
+    """Return the minimum number of baskets that two items must share."""
     return LOW_ENGAGEMENT if settings.min_engagement == "auto" else float(settings.min_engagement)
 
 
@@ -127,7 +127,7 @@ def relate_items(events: list[Kept], settings: LogSettings, work: ShardWork) -> 
 
 
 def count_shared(results: Results, *, events: list[Kept], settings: LogSettings) -> Outcome:
-    """Keep the related items of every item, and the events of items; return what was counted.
+    """Keep the related items and the number of events of every item; return the counts.
 
     Memory is needed for the distinct pairs of basket and item (about 60 bytes each), the pairs of items that are
     counted at a time, and the result.
@@ -189,7 +189,7 @@ class SharedCounts(NamedTuple):
 
 
 class CountedBlock(NamedTuple):
-    """The pairs kept of some items, how many pairs there were, and how many share enough baskets."""
+    """The pairs kept for some items, the number of their pairs, and how many of these share enough baskets."""
 
     pairs: SharedCounts
     n_seen: int
@@ -197,18 +197,18 @@ class CountedBlock(NamedTuple):
 
 
 def count_pairs(bought: sparse.csr_array[np.int64], least: float, most: int) -> Iterator[CountedBlock]:
-    """Yield the related items of some items at a time: those that share most baskets, of equal counts the first.
+    """Yield related items in blocks of items: those that share the most baskets; ties go to the first item.
 
     Parameters
     ----------
     bought : (n_items, n_baskets) CSR of ones
     least : float
-        The number of baskets that two items must share.
+        The minimum number of baskets that two items must share.
     most : int
-        The number of related items of one item.
+        The maximum number of related items per item.
     """
     baskets = bought.T.tocsr()
-    ends = np.cumsum(bought @ np.diff(baskets.indptr).astype(np.int64))  # pairs of the items up to each, at most
+    ends = np.cumsum(bought @ np.diff(baskets.indptr).astype(np.int64))  # bound of the pairs of items up to each one
     starts = np.flatnonzero(np.diff(ends // PAIRS_AT_A_TIME, prepend=-1)).tolist()
     for start, end in zip(starts, [*starts[1:], bought.shape[0]], strict=True):
         together = (bought[start:end] @ baskets).tocoo()
@@ -226,8 +226,8 @@ def count_pairs(bought: sparse.csr_array[np.int64], least: float, most: int) -> 
 def _words(shards: list[pl.LazyFrame], items: pl.Series) -> pl.DataFrame:
     """Return the features of items: item, and feature (a text, or a list of names).
 
-    They are the values of the feature column, else the names, of several the most common; else the items as texts if
-    these have words, and the ids themselves if not.
+    They are the most common value of the feature column, else the most common name. Without both, they are the words of
+    the ids, or the ids themselves if these have no words.
     """
     schema = shards[0].collect_schema()
     source = next((name for name in ("feature", "name") if name in schema), None)

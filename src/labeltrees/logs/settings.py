@@ -20,7 +20,7 @@ POINT_WEIGHTS = ("none", "events")
 PRESETS = ("paper",)
 _NEEDS = "{} needs {}"
 MAX_POINTS = 64  # of one context
-LOW_ENGAGEMENT = 2.0  # the reading of the paper's "low engagement": engaged with once
+LOW_ENGAGEMENT = 2.0  # our reading of the paper's "low engagement": less than 2, that is, one event
 
 # The paper aggregates one year, removes pairs of low engagement and tests on a random 5 % of the contexts.
 _PAPER: dict[str, Any] = {"min_engagement": LOW_ENGAGEMENT, "point_weights": None, "test_share": 0.05, "period": "365d"}
@@ -79,6 +79,9 @@ def _column(help: str) -> Any:
 class Columns:
     """Which columns of a log `prepare_logs` uses, and how it reads them.
 
+    Four parameters matter: `context` makes the points, `item` the labels, `time` allows histories and a split by time,
+    and `weight` says how much an event counts.
+
     Parameters
     ----------
     context, item : str
@@ -108,7 +111,7 @@ class Columns:
     encoding : str
         Encoding of CSV files.
     separator : str, optional
-        Separator of CSV files; by default found from the first line.
+        Separator of CSV files; by default detected from the first line.
     """
 
     context: str = setting(
@@ -207,7 +210,7 @@ class LogSettings(Columns):
         "Training points per basket, with different hidden items (auto: by size), or per history, with earlier ends.",
         metavar="N|auto",
     )
-    max_items: int = setting(10, integer(1), "Related items of one item, at most.")
+    max_items: int = setting(10, integer(1), "Maximum number of related items per item.")
     half_life: Any = setting(
         None,
         anything,
@@ -220,7 +223,7 @@ class LogSettings(Columns):
     period: Any = setting(
         None,
         anything,
-        "Use only a period such as 36h, 90d, 12w or 1y; without since or until, the last one.",
+        "Use only a period such as 36h, 90d, 12w or 1y; without since or until, the end of the log.",
         metavar="LENGTH",
         daily=True,
     )
@@ -287,7 +290,7 @@ class LogSettings(Columns):
         """Return the settings that need the time of events."""
         needing = [name for name in (*_MOMENTS, *_LENGTHS, "time") if getattr(self, name) is not None]
         if self.preset == "paper" and self.period is not None and self.period == dt.timedelta(days=365):
-            needing.remove("period")  # of the preset: a log without times is used whole
+            needing.remove("period")  # set by the preset, which uses all of a log without times
         if self.features == "history" and self.has_sessions and not needing:
             needing.append("features='history'")
         return needing
@@ -325,7 +328,7 @@ class LogSettings(Columns):
         if features == "column" and self.feature_column is None:
             raise InputError(_NEEDS, Parameter("features", "column"), Parameter("feature_column"))
         for kind, name in (("history", "history_before"), ("column", "feature_column")):
-            of_items = features == "related" and kind == "column"  # of the item instead of the context
+            of_items = features == "related" and kind == "column"  # features of the item instead of the context
             if features != kind and getattr(self, name) is not None and not of_items:
                 message = "{} cannot be used with {}"
                 raise InputError(message, Parameter(name), Parameter("features", features))

@@ -31,7 +31,7 @@ MAX_EVENTS_PER_SHARD = 4_000_000
 _SEED = 7  # of the hash that assigns contexts to shards; results do not depend on it
 _FOLDER = "labeltrees-logs"
 
-Report = Callable[[float], object]  # gets the share of the work that is done
+Report = Callable[[float], object]  # called with the share of the work that is done
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,9 @@ class Kept:
     Attributes
     ----------
     tasks : list of str
-        The names of their results; the frame has the rows of all of them.
+        The names of their results; the frame has the rows of all these results.
     name : str
-        Of the frame in these results.
+        The name of the frame in these results.
     """
 
     tasks: list[str]
@@ -61,7 +61,7 @@ class Kept:
 
 
 def keep(results: Results, name: str, frame: pl.DataFrame) -> Any:
-    """Keep a frame of a task; return what the task's values must have under `name`."""
+    """Keep a frame of a task; return the value that the task must store under `name`."""
     if not isinstance(results, FolderResults):
         return frame.lazy()
     path = results.new_path(name)
@@ -77,7 +77,7 @@ class ShardWork:
     ----------
     runner : Runner
     report : callable
-        Gets the share of the stage that is done.
+        Called with the share of the stage that is done.
     """
 
     runner: Runner
@@ -117,7 +117,7 @@ def shard_events(
         Task(write_shards, {**inputs, "group": [number, len(cleaned.sources)]}, {"events": source, "files": files})
         for number, source in enumerate(cleaned.sources)
     ]
-    # A frame is in the memory of this process.
+    # A log given as a frame is in the memory of this process, so workers cannot read it.
     runner = work.runner if files or work.results.folder is None else LocalRunner(work.results)
     runner.run("sharding by context", tasks, progress=lambda done, total: work.report(done / total))
     names = [task.name for task in tasks]
@@ -135,7 +135,7 @@ def write_shards(
     events: pl.LazyFrame,
     files: list[str],
 ) -> Outcome:
-    """Keep some events by shard, under its number."""
+    """Divide some events into shards, and keep each under its number."""
     with naming_events([Path(file) for file in files]):
         if not isinstance(results, FolderResults):
             return {}, {"0": collect(events).lazy()}
@@ -163,9 +163,10 @@ def work_folder(given: str | os.PathLike[str] | None, beside: Path | None = None
     Parameters
     ----------
     given : path, optional
-        The folder that the user has named: what is in it stays after an error, so that the same call can continue.
+        The folder of the user. After an interruption its shards stay, so that the same call can continue; after an
+        error in the input they are removed.
     beside : path, optional
-        Where to make a temporary folder otherwise.
+        Where to make a temporary folder if `given` is None.
     """
     if given is None:
         with tempfile.TemporaryDirectory(prefix=f"{_FOLDER}-", dir=beside, ignore_cleanup_errors=True) as temporary:

@@ -98,7 +98,7 @@ def _automatic(events: pl.LazyFrame) -> pl.Expr:
 
 
 def _order_of_parts(found: dict[str, Any]) -> tuple[str, str, str]:
-    """Return whether the day or the month comes first; refuse if the log does not show it."""
+    """Return the order of day, month and year; refuse a log that does not show whether the day comes first."""
     example, ask = found["numeric_example"], "give {}, such as %d/%m/%Y %H:%M or %m/%d/%Y %H:%M"
     wanted = Parameter("time_format")
     if found["first"] > 12 and found["second"] > 12:

@@ -1,4 +1,4 @@
-"""An HTTP server for models: its own JSON form, the Open Inference Protocol, Annif's form, and a page.
+"""An HTTP server for models: its own JSON API, the Open Inference Protocol, Annif's API, and a web page.
 
 It needs the extra ``labeltrees[serve]``.
 """
@@ -26,18 +26,22 @@ def make_app(
 ) -> Starlette:
     """Return an ASGI application that serves models, for any ASGI server.
 
+    Four arguments matter: `models` says what is served and under which names, `settings` limits the size and time of
+    requests, `api_keys` restricts access, and `label_texts` makes labels readable that are URIs or codes.
+
     Parameters
     ----------
     models : model, folder, list of folders, or mapping from names to models and folders
-        A folder is watched: when a new version of the model is saved there, it replaces the old one. The name of a
-        folder without its ending is the name of the model.
+        A folder is watched: when a new version of the model is saved there, it replaces the old one. The
+        model is named after its folder, without the ending .model. The folder of a sweep adds all its models.
     settings : ServingSettings, optional
         Limits, threads, access log.
     label_texts : mapping from label names to texts, or path, optional
         A text to show for each label, for labels that are URIs or codes. A path is a file as for `read_vocabulary`; if
         it has several languages, pass ``lt.read_vocabulary(path, language)``.
     api_keys : iterable of str, or path
-        If there are any, a request needs one of them. A path is a file with one key per line.
+        If given, requests need one of these keys, except for pages and health checks. A path is a file with one key
+        per line.
     allowed_origins : iterable of str
         Origins whose pages may call this server from a browser (CORS).
 

@@ -1,4 +1,4 @@
-"""Annif's REST form, for its `http` backend and its clients: projects, and suggestions for texts."""
+"""Annif's REST API, for its `http` backend and its clients: projects, and suggestions for texts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PIECE = 65_536  # bytes of a form that are decoded at a time
 
 
 class Document(Struct):
-    """A text, and what its sender calls it."""
+    """A text and its optional id."""
 
     text: str
     document_id: str | None = None
@@ -95,7 +95,7 @@ def _read_batch(service: Service, query: bytes, body: bytes, served: ServedModel
 
 
 def _options(service: Service, form: dict[str, list[str]], served: ServedModel) -> tuple[Options, int, str | None]:
-    """Return the options of a search, the most labels to return, and the language of their texts."""
+    """Return the options of a search, the maximum number of labels, and the language of their texts."""
     max_k = service.settings.max_k
     limit = int(_number(form, "limit", min(_DEFAULT_LIMIT, max_k), 0, max_k))
     threshold = _number(form, "threshold", 0.0, 0, 1) if "threshold" in form else None  # None: that of the model
@@ -163,12 +163,15 @@ def _read_form(body: bytes, fault: str) -> dict[str, list[str]]:
 
 
 def _unquote(value: bytes) -> bytes:
-    """Return a value of a form without its escapes. In pieces: `unquote_to_bytes` takes 100 bytes per escape."""
+    """Return a value of a form without its escapes.
+
+    It is decoded in pieces, because `unquote_to_bytes` needs 100 bytes of memory per escape.
+    """
     parts = []
     at = 0
     while at < len(value):
         end = at + _PIECE
-        escape = value.rfind(b"%", end - 2, end)  # one that the end of the piece would cut
+        escape = value.rfind(b"%", end - 2, end)  # an escape that the end of the piece would cut
         if escape >= 0:
             end = escape
         parts.append(unquote_to_bytes(value[at:end].replace(b"+", b" ")))

@@ -1,4 +1,4 @@
-"""The application: its routes, and what happens to every request.
+"""The ASGI application: its routes, and the middleware for all requests.
 
 To add a protocol, write its endpoints in a module and list its routes in `make_routes`. The name beside a
 route is its label in the metrics.
@@ -75,7 +75,7 @@ def make_routes(service: Service) -> list[BaseRoute]:
 
     document = encode(openapi_document([] if key else service.registry.names))  # names need a key, as everywhere
     return [
-        # The server's own JSON form
+        # The server's own JSON API
         post("/v1/models/{name}/predict", json_api.predict, "predict"),
         post("/v1/models/{name}/explain", json_api.explain, "explain"),
         post("/v1/models/{name}/items", json_api.find_items, "models"),
@@ -118,7 +118,7 @@ def make_starlette(
 ) -> Starlette:
     """Return the application. Its attribute `state.service` holds the models.
 
-    With a port, connections to this port of the process are limited, too.
+    If `port` is given, connections to this port are limited, too.
     """
     service = Service(registry, settings, Metrics(registry), api_keys)
     watchers: list[Watcher | Metrics | ConnectionGuard] = [Watcher(registry, settings.reload_seconds), service.metrics]
@@ -147,7 +147,7 @@ def make_starlette(
 
 
 class _App(Starlette):
-    """Starlette without its two middlewares for exceptions: `Observe` takes less time."""
+    """Starlette without its two middlewares for exceptions: `Observe` handles them in less time."""
 
     def build_middleware_stack(self) -> ASGIApp:
         app: ASGIApp = KnownPaths(self.router, self.state.service.registry.names)
@@ -157,13 +157,14 @@ class _App(Starlette):
 
 
 class KnownPaths:
-    """Middleware before the router: finds the routes of the models by a table of paths, in a tenth of the time.
+    """Middleware before the router: looks up the routes of models in a table of paths, ten times faster.
 
     Parameters
     ----------
     router : Router
         Gets all other requests.
     models : list of str
+        The names of the models.
     """
 
     def __init__(self, router: Router, models: list[str]) -> None:
@@ -189,7 +190,7 @@ class KnownPaths:
 
 
 class Endpoint:
-    """A function from a request to a response, as an ASGI application; Starlette's own form takes twice the time.
+    """A function from a request to a response, as an ASGI application; Starlette's own takes twice as long.
 
     Parameters
     ----------
@@ -222,7 +223,7 @@ class Endpoint:
                 piece, more = bytes(body[at : at + _PIECE]), at + _PIECE < len(body)
                 async with asyncio.timeout(self._service.settings.max_seconds):
                     await send({"type": "http.response.body", "body": piece, "more_body": more})
-        except TimeoutError:  # without its end, the server closes the connection
+        except TimeoutError:  # the response stays incomplete, so the server closes the connection
             _logger.warning("%s: the client did not read the answer", path)
 
 
@@ -292,7 +293,7 @@ def _log_request(scope: Scope, status: int, seconds: float) -> None:
 
 
 async def _health(service: Service, request: Request) -> Response:
-    """Whether the server runs; with an API key, if there are any, also the state of its models."""
+    """Report that the server runs, and the state of its models; if there are API keys, the latter needs one."""
     if len(service.keys) and not service.keys.allow(request.headers):
         return JsonResponse({"status": "alive"})
     places = service.registry.places.values()

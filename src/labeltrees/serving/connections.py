@@ -1,7 +1,7 @@
-"""ConnectionGuard: limits on the connections of a worker that granian does not have.
+"""ConnectionGuard: limits on connections that granian lacks.
 
 granian limits the time for the headers of a request. It has no time limit for a client that does not read its answer,
-and no limit per client address. Both belong to sockets, which the worker finds among its open files.
+and no limit per client address. Both limits are set on sockets, which the worker finds among its open files.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from labeltrees.serving.settings import ServingSettings
 
 _logger = logging.getLogger("labeltrees")
 _OPEN_FILES = "/dev/fd"
-_SECONDS = 1.0  # between two looks at the sockets
+_SECONDS = 1.0  # between two checks of the sockets
 _FIRST_BYTE_SECONDS = 5
 
 
 class ConnectionGuard:
     """Watches the connections to one port of this process, in a thread.
 
-    The system ends a connection whose client reads nothing for `max_seconds`, and hands over a connection only when its
-    first byte arrives. If one address has more than `max_connections`, the oldest ones without a request in progress
-    are closed.
+    On Linux, socket options make the system end a connection whose client reads nothing for `max_seconds`, and hand
+    over a connection only when its first byte arrives. If one address has more than `max_connections`, the guard closes
+    the oldest ones without a request in progress.
 
     Parameters
     ----------
     port : int
-        That the server listens on.
+        The port that the server listens on.
     settings : ServingSettings
     in_progress : set of (host, port)
         The clients of the requests in progress.
@@ -49,18 +49,18 @@ class ConnectionGuard:
         threading.Thread(target=self._run, name="labeltrees-connections", daemon=True).start()
 
     def stop(self) -> None:
-        """End the thread after its next look."""
+        """End the thread."""
         self._stopped.set()
 
     def _run(self) -> None:
         while not self._stopped.wait(_SECONDS):
             try:
                 self.check()
-            except Exception:  # the next look may find enough memory and file handles again
+            except Exception:  # the next check may find enough memory and file handles again
                 _logger.exception("looking at the connections failed")
 
     def check(self) -> None:
-        """Look at all sockets once."""
+        """Check all sockets once."""
         found = dict(_sockets())  # from inodes to file handles
         self._peers = {inode: peer for inode, peer in self._peers.items() if inode in found}
         for inode, handle in found.items():
@@ -113,7 +113,7 @@ def _sockets() -> Iterator[tuple[int, int]]:
 
 
 def _opened(handle: int) -> socket.socket:
-    """Return a new socket for a file handle of other code; closing it leaves theirs open."""
+    """Return a socket for a copy of a file handle; closing it leaves the original open."""
     return socket.socket(fileno=os.dup(handle))
 
 

@@ -1,4 +1,4 @@
-"""What answers hold besides predictions: the path of a search, why a label fits, and names of items."""
+"""Parts of answers besides predictions: search paths, explanations of labels, example texts and names of items."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from labeltrees.serving.schemas import (
 )
 from labeltrees.tree.view import TreeViewer
 
-_MAX_NODES = 400  # of one search that an answer describes
+_MAX_NODES = 400  # opened nodes of one search that an answer lists
 _N_EXAMPLES = 8
 _N_TEXTS, _N_WORDS, _N_FEATURES, _N_TRIED = 3, 4, 20, 50  # of examples for a model
 _MAX_PARTS = 200  # features of a label that an explanation lists
@@ -46,7 +46,7 @@ def explained(own: LabelExplanation, text: str | None) -> ExplainedLabel:
 def example_texts(model: Any) -> list[str]:
     """Return short texts that fit a model: the words with the largest weights for labels near the root.
 
-    They hold no text of the training data. A model that does not know its words has no examples.
+    They contain no training texts. A model without names of features has no examples.
     """
     names = None if model.READS_TEXTS else model.encoder_.feature_names
     if names is None:
@@ -67,7 +67,7 @@ def example_texts(model: Any) -> list[str]:
 
 
 def _word_of(name: str) -> str:
-    """Return the word of a feature; nothing for pieces and pairs of words.
+    """Return the word of a feature; an empty text for parts of words and pairs of words.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def _word_of(name: str) -> str:
 
 
 class PathFinder:
-    """Finds the nodes that searches open; it makes what it needs for that with the first search.
+    """Finds the nodes that searches open. The first search prepares a view of each tree.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class PathFinder:
         return [TreeViewer(tree, names, n_examples=_N_EXAMPLES) for tree in self._model.trees_]
 
     def find(self, point: Any, request: SearchRequest, labels: list[int]) -> list[SearchPath]:
-        """Return the path of the search of one point in every tree, and where `labels` are."""
+        """Return the search path of one point in every tree, with the nodes above each of `labels`."""
         return [self._in_tree(number, viewer, point, request, labels) for number, viewer in enumerate(self._viewers)]
 
     def _in_tree(
@@ -124,7 +124,7 @@ class PathFinder:
 
 
 class ItemSearch:
-    """Finds names that begin with a text, and then those that contain it; upper and lower case are the same.
+    """Finds names that begin with a text, then names that contain it; it ignores case.
 
     Parameters
     ----------
@@ -151,5 +151,5 @@ class ItemSearch:
             while at >= 0 and len(found) < limit:
                 number = bisect_right(self._ends, at)
                 found[number] = None
-                at = self._text.find(part, self._ends[number])  # goes on with the next name
+                at = self._text.find(part, self._ends[number])  # continue with the next name
         return [self._names[number] for number in found]

@@ -1,4 +1,4 @@
-"""The server's own JSON form: predictions, models, names of items."""
+"""The server's own JSON API: predictions, explanations, models, names of items."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _predict_decoder = msgspec.json.Decoder(PredictRequest)
 _explain_decoder = msgspec.json.Decoder(ExplainRequest)
 _items_decoder = msgspec.json.Decoder(ItemsRequest)
 _MAX_ITEM = 1000  # characters of the name of an item
-_MAX_EXPLAINED = 16_384  # bytes of a request: the answer has an entry for each word and label
+_MAX_EXPLAINED = 16_384  # bytes per request: the answer has an entry for each word and label
 
 
 async def list_models(service: Service, request: Request) -> Response:
@@ -85,7 +85,7 @@ def _explain(service: Service, served: ServedModel, body: bytes) -> Response:
     Questions(kind, rows, asked, _write_one).check_limits(service.settings, served.facts.n_labels)
     try:
         labels = served.explain(kind, rows[0], asked)
-    except (LabelTreesError, TypeError, ValueError, OverflowError) as error:  # in the values of the request
+    except (LabelTreesError, TypeError, ValueError, OverflowError) as error:  # caused by values in the request
         raise error if isinstance(error, RequestError | FileFormatError) else RequestError(400, str(error)) from None
     return JsonResponse(ExplainAnswer(served.name, served.version, labels))
 

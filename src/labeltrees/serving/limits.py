@@ -1,6 +1,6 @@
 """Who may send requests, how many at a time, and how large and slow their bodies may be.
 
-Middlewares here are functions that return the coroutine of the next one: a coroutine of their own would take 1 us.
+Each middleware here returns the coroutine of the next one: another coroutine would take 1 us.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from labeltrees.serving.settings import ServingSettings
 if TYPE_CHECKING:
     from labeltrees.serving.service import Service
 
-_TICKS = 4  # of the longest time for a body
-_DISCARDED, _DISCARD_SECONDS = 10, 2.0  # of a body that is too long: bytes per byte of the limit, and time
+_TICKS = 4  # per maximum time for a body
+_DISCARDED, _DISCARD_SECONDS = 10, 2.0  # limits for reading a body that is too long: times max_body, time
 
 
 class Keys:
@@ -48,7 +48,7 @@ class Keys:
 
     @property
     def hashes(self) -> list[str]:
-        """The hashes, to make the same keys in another process."""
+        """The hashes, from which another process can make the same `Keys`."""
         return [one.hex() for one in self._hashes]
 
     def allow(self, headers: Headers) -> bool:
@@ -120,23 +120,23 @@ class BodyTimer:
     """Cancels tasks that take too long between `start` and `stop`. One timer serves all tasks.
 
     A timer per request (`asyncio.timeout`) takes 8 us, nearly as long as a search. Time is counted in ticks of the
-    timer: if the whole process is stopped, as on a suspended machine, no request is cancelled for it.
+    timer, so that a pause of the whole process, as on a suspended machine, cancels no request.
 
     Parameters
     ----------
     seconds : float
-        A task is cancelled after this time and at most a quarter more.
+        A task is cancelled after this time, or up to a quarter later.
     """
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._started: dict[asyncio.Task[Any], int] = {}  # the tick at which each one started
         self._tick = 0
-        self._loop: asyncio.AbstractEventLoop | None = None  # that runs the timer
+        self._loop: asyncio.AbstractEventLoop | None = None  # the loop that runs the timer
         self._late: set[asyncio.Task[Any]] = set()
 
     def start(self) -> asyncio.Task[Any]:
-        """Start the time of the task that calls; return the task."""
+        """Start timing the calling task; return the task."""
         loop = asyncio.get_running_loop()
         task = asyncio.current_task(loop)
         assert task is not None
@@ -147,11 +147,11 @@ class BodyTimer:
         return task
 
     def stop(self, task: asyncio.Task[Any]) -> None:
-        """End the time of a task."""
+        """Stop timing a task."""
         del self._started[task]
 
     def was_late(self, task: asyncio.Task[Any]) -> bool:
-        """Whether a task was cancelled because it took too long; it goes on then."""
+        """Whether a task was cancelled because it took too long; if so, undo the cancellation."""
         if task not in self._late:
             return False
         self._late.discard(task)
@@ -182,7 +182,7 @@ async def read_body(service: Service, request: Request) -> bytes:
     length = _content_length(request.scope)
     if length is not None:
         if length > settings.max_body:
-            if "expect" not in request.headers:  # otherwise the client waits with the body
+            if "expect" not in request.headers:  # with it, the client has not sent the body yet
                 await _discard(request, settings)
             raise _too_long(settings.max_body)
         service.reserve(request.scope, length)
@@ -210,7 +210,7 @@ async def _read_parts(service: Service, request: Request, message: Message, leng
     size = 0
     while True:
         if message["type"] == "http.disconnect":
-            # A client that closed only its half of the connection gets the answer; another never sees it.
+            # A client that closed only its sending side still gets the answer.
             text = "the request ended before its body was complete"
             raise RequestError(400, text)
         part: bytes = message.get("body", b"")

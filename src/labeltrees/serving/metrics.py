@@ -1,7 +1,7 @@
-"""Counters of requests and searches, in the form of Prometheus.
+"""Counters of requests and searches, for Prometheus.
 
-If the environment names a folder (PROMETHEUS_MULTIPROC_DIR), prometheus-client keeps the counters of every worker in
-files there, and any worker reports the sum.
+If the environment variable PROMETHEUS_MULTIPROC_DIR names a folder, prometheus-client keeps the counters of every
+worker in files there, and any worker reports the sum.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ _FLUSH_SECONDS = 0.25
 class Metrics:
     """The metrics of an application.
 
-    Requests are counted in plain numbers; a thread adds them to the counters of prometheus-client, where each addition
-    takes as long as half of the request, a few times per second.
+    Requests are counted in plain numbers. A few times per second, a thread adds these to the counters of
+    prometheus-client: an addition there takes half as long as a request.
 
     Parameters
     ----------
     registry : Registry
-        Its models are described, too.
+        The metrics also describe its models.
 
     Attributes
     ----------
     in_progress, waiting : int
-        Requests in progress, and those of them that wait for a thread.
+        Number of requests in progress, and how many of them wait for a thread.
     """
 
     def __init__(self, registry: Registry) -> None:
@@ -91,7 +91,7 @@ class Metrics:
             self.flush()
 
     def flush(self) -> None:
-        """Add what was counted since the last time to the counters that all workers report."""
+        """Add the counts since the last call to the counters that all workers report."""
         with self._lock:
             requests, self._new_requests = self._new_requests, {}
             searches = {name: tuple(new) for name, new in self._new_searches.items() if new[0]}
@@ -112,7 +112,7 @@ class Metrics:
         return generate_latest(self._reported)
 
     def stop(self) -> None:
-        """End the thread, and take what this worker has in progress out of the sums."""
+        """End the thread, and remove this worker's requests in progress from the sums."""
         self._stopped.set()
         self.flush()
         if self._folder is not None:
@@ -120,7 +120,7 @@ class Metrics:
 
 
 class _Times:
-    """How many requests took how long: a count per bucket, and the sum of seconds."""
+    """Times of requests: a count per bucket, and the sum of seconds."""
 
     __slots__ = ("counts", "seconds")
 
@@ -165,10 +165,10 @@ class _Models:
 
 
 def forget_dead_workers(folder: str) -> None:
-    """Take what killed workers had in progress out of the sums. Their counters stay: totals never fall."""
+    """Remove the requests in progress of killed workers from the sums. Their counters stay: totals never fall."""
     for file in Path(folder).glob("gauge_live*_*.db"):
         pid = int(file.stem.rpartition("_")[2])
         try:
             os.kill(pid, 0)
-        except OSError:  # no such process, or one of another user that has this number now
+        except OSError:  # no such process, or another user's process has this number now
             mark_process_dead(pid, folder)  # type: ignore[no-untyped-call]

@@ -1,6 +1,6 @@
-"""The Open Inference Protocol v2, as clients for Triton, KServe and MLServer speak it.
+"""The Open Inference Protocol v2, as clients of Triton, KServe and MLServer use it.
 
-Tensors are JSON lists, or bytes behind the JSON of the body.
+Tensors are JSON lists, or bytes after the JSON part of the body.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _OUTPUTS = [
 
 
 class InputTensor(msgspec.Struct):
-    """An input: its values are in `data`, or behind the JSON."""
+    """An input: its values are in `data`, or after the JSON part."""
 
     name: str
     shape: Annotated[list[Annotated[int, msgspec.Meta(ge=0, le=2**31)]], msgspec.Meta(max_length=_MAX_RANK)]
@@ -59,7 +59,7 @@ class InputTensor(msgspec.Struct):
 
 
 class RequestedOutput(msgspec.Struct):
-    """An output that the client wants, and in which form."""
+    """A requested output; its parameters say whether it is binary."""
 
     name: str
     parameters: dict[str, Any] = {}
@@ -128,7 +128,7 @@ def _read(body: bytes, header_length: str | None, max_rows: int, served: ServedM
 
 
 def _split(body: bytes, header_length: str | None) -> tuple[bytes, memoryview]:
-    """Return the JSON part of a body, and the binary tensors behind it."""
+    """Return the JSON part of a body, and the binary tensors after it."""
     if header_length is None:
         return body, memoryview(b"")
     if not (header_length.isascii() and header_length.isdigit()) or int(header_length) > len(body):
@@ -235,7 +235,7 @@ def _text(name: str, value: Any) -> str:
 
 
 class _FeatureRows(Sequence[Row]):
-    """The rows of a tensor of features, each made when it is needed: all of them would take many times the tensor."""
+    """The rows of a tensor of features. Each is made when needed: all would take many times the tensor's memory."""
 
     def __init__(self, tensor: InputTensor, values: Any, n_features: int | None) -> None:
         if len(tensor.shape) != 2:

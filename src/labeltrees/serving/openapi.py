@@ -35,7 +35,7 @@ _SET = {"name": "name", "in": "path", "required": True, "schema": {"type": "stri
 
 
 def openapi_document(names: list[str]) -> dict[str, Any]:
-    """Return the document for a server with models of these names; without names, they are not shown."""
+    """Return the document for a server with models of these names; an empty list hides the names."""
     types = [PredictRequest, Prediction, PredictAnswers, ModelFacts, ModelList, ItemsRequest, ItemList]
     types += [ExplainRequest, ExplainAnswer, StoredSet, SetFacts, SetList]
     _, components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
@@ -75,7 +75,7 @@ def openapi_document(names: list[str]) -> dict[str, Any]:
         "info": {
             "title": "labeltrees",
             "version": labeltrees.__version__,
-            "description": "Also served: the Open Inference Protocol v2 at /v2, and the form of Annif at /v1/projects.",
+            "description": "Also served: the Open Inference Protocol v2 at /v2, and Annif's REST API at /v1/projects.",
         },
         "paths": paths,
         "components": {

@@ -1,4 +1,4 @@
-"""Registry: the models that a server has, and their replacement by new versions; Watcher: the thread that does it."""
+"""Registry: the models of a server, and their replacement by new versions; Watcher: the thread that replaces them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SWEEP_FILE, _SWEEP_MODELS, _SWEEP_SETTINGS = "sweep.json", "models", "settings"
 
 @dataclass(eq=False)
 class Place:
-    """The place of one model: its folder, and the version that answers now.
+    """One model of a server: its folder, and its current version.
 
     `current` is replaced in one step. A request reads it once, so that its answer comes from one version.
     """
@@ -46,14 +46,14 @@ class Place:
     measured: dict[str, float] = field(default_factory=dict)
     sweep: str | None = None
     current: ServedModel | None = None
-    fault: str | None = None  # why the files that are there now could not be loaded
-    n_failures: int = 0  # to load a version, since the start
+    fault: str | None = None  # why the newest files could not be loaded
+    n_failures: int = 0  # failed attempts to load a version, since the start
     _seen: Identity | None = None  # the files of the last attempt
-    _retry_at: float = math.inf  # if it failed
+    _retry_at: float = math.inf  # after a failed attempt
     _pause: float = _FIRST_PAUSE
 
     def get(self) -> ServedModel:
-        """Return the version that answers now."""
+        """Return the current version; raise `RequestError` if none is loaded yet."""
         if self.current is None:
             message = f"the model {self.name} is being loaded; try again"
             raise RequestError(503, message)
@@ -67,9 +67,9 @@ class Place:
         return found is not None and (found != self._seen or time.monotonic() >= self._retry_at)
 
     def load(self, in_memory: bool) -> None:
-        """Load the folder. After an error the version so far stays, and `is_due` asks for another attempt later.
+        """Load the folder. After an error the current version stays, and `is_due` asks for another attempt later.
 
-        A version that replaces another one is verified before: files that are copied one by one can be a mixture.
+        A version that replaces another one is verified first: files copied one by one can mix two versions.
         """
         assert self.folder is not None
         self._seen = _identity(self.folder)
@@ -141,7 +141,7 @@ class Registry:
         return all(place.current is not None for place in self.places.values())
 
     def current(self, name: str) -> ServedModel:
-        """Return the version of a model that answers now."""
+        """Return the current version of a model."""
         place = self.places.get(name)
         if place is None:
             shown = ", ".join(list(self.places)[:20]) + (", ..." if len(self.places) > 20 else "")
@@ -150,7 +150,7 @@ class Registry:
         return place.get()
 
     def refresh(self) -> None:
-        """Load the folders that are new or have been replaced. A fault is logged, and the version so far stays."""
+        """Load the folders that are new or have been replaced. A fault is logged, and the current version stays."""
         with self._lock:
             self._refresh()
 
@@ -161,7 +161,7 @@ class Registry:
                 if place.is_due():
                     place.load(self._in_memory)
                     _logger.info("%s: serving version %s", place.name, place.get().version)
-            except Exception as error:  # any error: the thread goes on, with the version so far
+            except Exception as error:  # any error: the thread continues, and the current version stays
                 if place.fault != before:
                     _logger.error("%s: the new version cannot be loaded: %s", place.name, error or type(error).__name__)
 
@@ -169,13 +169,13 @@ class Registry:
 class Watcher:
     """Looks for new versions of models until it is stopped.
 
-    The thread is not one of the event loop's: those are joined when the process ends, however long they take.
+    It does not use a thread of the event loop: the end of the process waits for those, however long they take.
 
     Parameters
     ----------
     registry : Registry
     seconds : float
-        How often to look; 0 for only until every model is loaded.
+        Time between two checks; 0 to end once every model is loaded.
     """
 
     def __init__(self, registry: Registry, seconds: float) -> None:
@@ -200,7 +200,7 @@ class Watcher:
         while not self._stopped.is_set():
             try:
                 self._registry.refresh()
-            except Exception:  # the next look may find enough memory again
+            except Exception:  # the next check may find enough memory again
                 _logger.exception("looking for new versions of models failed")
             if self._seconds == 0 and self._registry.is_ready:
                 return
@@ -239,7 +239,7 @@ def _places(name: str | None, model: Any, label_texts: ShownTexts) -> Iterator[P
 
 
 def name_of_folder(folder: str | os.PathLike[str]) -> str:
-    """Return the name of the model in a folder: that of the folder, without the ending .model.
+    """Return the name of the model in a folder: the name of the folder without the ending .model.
 
     Examples
     --------
@@ -250,7 +250,7 @@ def name_of_folder(folder: str | os.PathLike[str]) -> str:
 
 
 def _measured(file: Path) -> dict[str, float]:
-    """Return what a sweep measured for a model: the numbers of its record."""
+    """Return the measurements of a sweep for a model: the numbers in its record."""
     record = read_json(file).get("record", {}) if file.is_file() else {}
     return {key: value for key, value in record.items() if isinstance(value, int | float)}
 
@@ -262,7 +262,7 @@ def _check_name(name: str) -> str:
 
 
 def _identity(folder: Path) -> Identity | None:
-    """Return what changes when files of a folder are replaced or written; None if it is missing or cannot be read."""
+    """Return a value that changes when files of a folder change; None if the folder is missing or unreadable."""
     try:
         with os.scandir(folder) as entries:
             files = [(entry.name, entry.stat()) for entry in entries]

@@ -1,6 +1,6 @@
 """The JSON of requests and answers: their types, decoding and encoding.
 
-The types check what they decode, and `openapi.py` makes the description of the API from them. To add a search option
+The types check decoded values, and `openapi.py` makes the description of the API from them. To add a search option
 to requests, add a field to `Options` and use it in `served_model.py`.
 """
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 encode = msgspec.json.Encoder().encode
 _JSON = (b"content-type", b"application/json")
 _LARGE_BODY = 2**20  # from this size on, values are counted before they are decoded
-_MAX_VALUES = 1_000_000  # the decoder holds the interpreter lock: some 50 ms for a million
-_MAX_GROWTH, _STRING_BYTES, _CONTAINER_BYTES = 9, 64, 72  # of Python's short objects, with their place in a list
+_MAX_VALUES = 1_000_000  # the decoder holds the interpreter lock: about 50 ms for a million
+_MAX_GROWTH, _STRING_BYTES, _CONTAINER_BYTES = 9, 64, 72  # memory of short Python objects, with their list entry
 _STORED = ' Or the name of a stored set, such as "@in_stock", or of a scheme or collection of the vocabulary.'
 _HELP: dict[str, str] = {item.name: item.metadata["help"] for item in fields(SearchRequest) if "help" in item.metadata}
 
@@ -63,7 +63,7 @@ def as_unicode(text: str) -> str:
 
 
 def decode(decoder: msgspec.json.Decoder[Any], body: bytes) -> Any:
-    """Return the value of a JSON body; an invalid one is a `RequestError` that says where the fault is."""
+    """Return the value of a JSON body; raise `RequestError` with the position of the fault if it is invalid."""
     if len(body) > _LARGE_BODY:
         _check_memory(body)
     try:
@@ -105,14 +105,14 @@ Most = Annotated[int, Meta(ge=0, le=2**31 - 1)] | dict[str, Annotated[int, Meta(
 
 
 class LimitRule(Struct, forbid_unknown_fields=True):
-    """At most m labels of each group; without m, what a stored set says, or 1."""
+    """At most m labels per group; by default the m of the stored set, or 1."""
 
     groups: Annotated[dict[str, str | int] | str, Meta(description="Groups by label, or the name of a stored set.")]
     m: Most | None = None
 
 
 class Row(Struct, forbid_unknown_fields=True):
-    """Features of one point: their numbers and their values."""
+    """Features of one point: their indices and values."""
 
     indices: list[Annotated[int, Meta(ge=0, lt=2**31)]]
     values: list[Value]
@@ -147,7 +147,7 @@ class Options(Struct, forbid_unknown_fields=True):
     )
     exclude_seen: Annotated[bool, Meta(description="Leave out the items of the given history.")] = False
     probabilities: Annotated[
-        bool, Meta(description="Insist on probabilities, and return them too: an error if the model is not calibrated.")
+        bool, Meta(description="Also return probabilities. An error if the model is not calibrated.")
     ] = False
     path: Annotated[bool, Meta(description="Return the nodes that the search opened.")] = False
 
@@ -208,7 +208,7 @@ _MAX_PATHS = 10
 
 @dataclass(slots=True)
 class Questions:
-    """The questions of one request, in whatever protocol, and how to write their answers.
+    """The questions of one request of any protocol, and a function that writes the response.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ class Questions:
     write: Callable[[ServedModel, list[Prediction], float], Response]
 
     def check_limits(self, settings: ServingSettings, n_labels: int) -> None:
-        """Raise `RequestError` for questions beyond the limits, to a model with `n_labels`."""
+        """Raise `RequestError` if the questions exceed the limits, for a model with `n_labels` labels."""
         n, options = len(self.rows), self.options
         if n > settings.max_rows:
             message = f"{n:,} questions in one request; this server takes at most {settings.max_rows:,}"
@@ -278,9 +278,9 @@ class Prediction(Struct, omit_defaults=True):
     scores: list[float]  # with six digits; probabilities if the model is calibrated, unless raw scores are asked for
     probabilities: list[float] | None = None
     label_texts: list[str | None] | None = None
-    broader: list[list[str]] | None = None  # for each label what those above it are called, the nearest first
+    broader: list[list[str]] | None = None  # for each label the texts of the labels above it, nearest first
     unsure: bool = False  # whether the label is a broader one, because none reaches the threshold
-    unknown_labels: dict[str, list[str]] | None = None  # of the rules, with those of similar names
+    unknown_labels: dict[str, list[str]] | None = None  # unknown labels in the rules, with similar known names
     unknown: list[str] | None = None  # items of the question that the model does not know
     no_features: bool = False  # whether no word or item is known: the labels are then the most frequent ones
     partial: bool = False  # whether a budget ended the search
@@ -301,7 +301,7 @@ class PredictAnswers(Struct):
 
 
 class ModelFacts(Struct):
-    """What a client needs to know about a model."""
+    """Description of a model for clients."""
 
     name: str
     version: str
@@ -322,8 +322,8 @@ class ModelFacts(Struct):
     threshold: float | None  # stored with the model: labels below it are left out unless a request has its own
     has_items: bool  # whether exclude_seen is possible
     picks: list[str]  # columns whose items can be looked up; "items" for a model that reads items
-    measured: dict[str, float]  # what a sweep measured
-    sweep: str | None  # its name: the page's slider joins the models of one sweep
+    measured: dict[str, float]  # measurements of the sweep that made the model
+    sweep: str | None  # its name: a slider on the page moves between its models
     examples: list[str]  # texts of words that the model knows well
     sets: dict[str, int]  # schemes, types and collections of the vocabulary, and their numbers of labels
     has_broader: bool  # whether the vocabulary says which labels are broader
@@ -338,13 +338,13 @@ class ModelList(Struct):
 
 
 class ExplainRequest(PredictRequest):
-    """One question, and the labels to explain; without them the k best."""
+    """One question, and the labels to explain; by default the k best."""
 
     label: Annotated[list[Item] | Item | None, Meta(description="A label or a list of labels.")] = None
 
 
 class ExplainedPart(Struct, omit_defaults=True):
-    """What one thing adds to the log score of a label: a feature, evidence, the trend, or the base without features."""
+    """Contribution of a feature, evidence, the trend, or the base without features to the log score of a label."""
 
     name: str
     amount: float
@@ -353,7 +353,7 @@ class ExplainedPart(Struct, omit_defaults=True):
 
 
 class ExplainedWord(Struct):
-    """A word of the text, its position, and what it adds."""
+    """A word of the text, its position, and its contribution."""
 
     text: str
     start: int
@@ -383,7 +383,7 @@ class ExplainAnswer(Struct):
 
 
 class ItemsRequest(Struct, forbid_unknown_fields=True):
-    """A part of the name of an item, as it is typed."""
+    """Part of the name of an item, as the user types it."""
 
     text: str
     column: str = "items"

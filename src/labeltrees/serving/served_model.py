@@ -54,7 +54,7 @@ class ServedModel:
     model : Model
     label_texts : ShownTexts
     measured : dict from names to numbers
-        What a sweep measured for this model.
+        Measurements of a sweep for this model.
     sweep : str, optional
         The name of that sweep.
     """
@@ -81,10 +81,10 @@ class ServedModel:
         self.has_probabilities = _has_probabilities(model)
         self.threshold: float | None = model.get_params(deep=False)["threshold"]
         nothing: dict[str, Any] = {"text": "", "items": [], "context": {}, "row": Row([], [])}
-        self._search(self.reads, [nothing[self.reads]], Options(), float("inf"))  # now, because the first one is slow
+        self._search(self.reads, [nothing[self.reads]], Options(), float("inf"))  # the first one is slow
 
     def predictor(self, options: Options) -> Any:
-        """Return a predictor for these options; those in use are kept."""
+        """Return a predictor for these options; predictors are cached."""
         o = options
         key = (o.k, o.search, o.beam, o.agreement, o.exclude_seen, o.raw_scores)
         found = self._predictors.get(key)
@@ -129,7 +129,7 @@ class ServedModel:
         return found, microseconds
 
     def _add_broader(self, kind: str, questions: Sequence[Any], options: Options, found: list[Prediction]) -> None:
-        """Give a broader label to questions of which no label reaches the threshold."""
+        """Give a broader label to questions for which no label reaches the threshold."""
         request = self._request(options)
         check_broader(request, self.labels.relations)
         for question, prediction in zip(questions, found, strict=True):
@@ -150,9 +150,9 @@ class ServedModel:
                 prediction.label_texts, prediction.broader, prediction.unsure = own.label_texts, own.broader, True
 
     def _with_known_labels(self, options: Options) -> tuple[Options, dict[str, list[str]] | None]:
-        """Return the options without labels of unknown names, and these with similar names.
+        """Return the options without unknown labels, and the unknown labels with similar names, or None.
 
-        They are reported and not refused: a list of a shop has items that the model does not know yet.
+        Unknown labels are reported, not refused: the list of a shop may have items that the model does not know yet.
         """
         unknown: dict[str, list[str]] = {}
         for name in ("candidates", "exclude", "label_weight"):
@@ -225,7 +225,7 @@ class ServedModel:
         return rules
 
     def _by_label(self, values: dict[str, Any]) -> dict[Any, Any]:
-        """Return a mapping with the labels as the model has them: names, or numbers, which JSON writes as texts."""
+        """Return a mapping with the labels of the model as keys: names, or numbers, which JSON writes as texts."""
         if self.has_names:
             return values
         wrong = next((label for label in values if not label.isdecimal()), None)
@@ -253,7 +253,7 @@ class ServedModel:
     def limits_of(self, groups: Any, m: Any) -> Any:
         """Return limits of groups, prepared; labels that the model does not know are left out."""
         known = self._by_label({name: group for name, group in groups.items() if self.knows(name)})
-        if isinstance(m, dict):  # JSON has only texts as keys
+        if isinstance(m, dict):  # keys in JSON are texts
             m = {**m, **{int(group): most for group, most in m.items() if group.isdecimal()}}
         return self.model.label_limits(known, m)
 
@@ -273,7 +273,7 @@ class ServedModel:
         ]
 
     def explain(self, kind: str, question: Any, options: ExplainRequest) -> list[ExplainedLabel]:
-        """Return why labels fit one question: those asked for, or the best ones."""
+        """Return explanations for one question: of the requested labels, or of the best ones."""
         found, _ = self.answer(kind, [question], options, float("inf"))  # also checks the question
         labels = found[0].labels if options.label is None else options.label
         labels = labels if isinstance(labels, list) else [labels]
@@ -418,7 +418,7 @@ class ServedModel:
 
     @cached_property
     def facts(self) -> ModelFacts:
-        """What a client needs to know about the model."""
+        """The description of the model for clients."""
         model, tree = self.model, self.model.tree_
         encoder = model.encoder_
         parameters = model.get_params(deep=False)

@@ -26,7 +26,7 @@ SHARED_METRICS = "PROMETHEUS_MULTIPROC_DIR"  # read by prometheus-client when it
 _HEADER_MILLISECONDS = 5_000  # the longest time for the headers of a request, and between two requests
 _BUFFER_BYTES = 65_536  # of a connection: the longest headers, and what is written ahead of the client
 _MOST_CONNECTIONS = 8192  # per worker
-_OTHER_FILES = 512  # that a worker may need: mapped models, and one for each connection that is being accepted
+_OTHER_FILES = 512  # that a worker may need besides: mapped models, and connections being accepted
 _STOP_SECONDS = 30  # the longest time for finishing accepted requests
 _FIRST_LOAD_SECONDS = 3.0  # the longest time that a worker waits for its models before it takes requests
 _GC_THRESHOLD = 20_000  # new objects between two collections: about 1 ms
@@ -35,7 +35,7 @@ _STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 @dataclass(frozen=True)
 class ServerConfiguration:
-    """What a server is started with: JSON values, and the paths of files that are read again on SIGHUP."""
+    """The configuration of a server: JSON values, and paths of files that are read again on SIGHUP."""
 
     models: dict[str, str]  # folders by name
     settings: dict[str, Any]
@@ -46,7 +46,7 @@ class ServerConfiguration:
     allowed_origins: list[str] = field(default_factory=list)
 
     def write(self, file: Path) -> None:
-        """Check everything, and write what workers need to a file: they never read a file that is being edited."""
+        """Check everything, and write a file for the workers, so that they never read one that is being edited."""
         from labeltrees.serving.limits import read_keys
         from labeltrees.serving.registry import Registry
         from labeltrees.serving.shown_labels import read_shown_texts
@@ -104,26 +104,26 @@ def run_server(
     )
 
     class Server(granian.Granian):  # type: ignore[name-defined,misc]
-        """granian, but a SIGHUP cannot end it."""
+        """granian, but an invalid configuration at SIGHUP does not end it."""
 
         def signal_handler_reload(self, *given: Any, **how: Any) -> None:
             try:
                 configuration.write(file)
-            except Exception as error:  # any error: the workers go on with the old configuration
+            except Exception as error:  # any error: the workers keep the old configuration
                 sys.stderr.write(f"SIGHUP: nothing is replaced: {error}\n")
             else:
                 super().signal_handler_reload(*given, **how)
 
         def _reload(self, *given: Any, **how: Any) -> None:
             super()._reload(*given, **how)
-            self.respawned_wrks.clear()  # these were planned: a crash soon after them is the first one
+            self.respawned_wrks.clear()  # planned restarts do not count as crashes
 
     with tempfile.TemporaryDirectory(prefix="labeltrees-serving-") as folder:
         file = Path(folder) / "configuration.json"
         configuration.write(file)
         os.environ[CONFIGURATION] = str(file)
         os.environ[SHARED_METRICS] = folder
-        import_extra("prometheus_client", "serve", "labeltrees serve")  # now that it knows the folder of its counters
+        import_extra("prometheus_client", "serve", "labeltrees serve")  # after its folder is set
         os.register_at_fork(before=_hold_signals, after_in_parent=_release_signals, after_in_child=_end_at_signals)
         Server(
             "labeltrees.serving.server:make_worker_app",
@@ -147,7 +147,7 @@ def run_server(
 
 
 def _max_connections() -> int:
-    """Return the most connections per worker. As many files as the system allows may be open from now on."""
+    """Raise the limit of open files to the system's maximum; return the maximum of connections per worker."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     allowed = _MOST_CONNECTIONS if hard == resource.RLIM_INFINITY else hard - _OTHER_FILES
@@ -155,7 +155,7 @@ def _max_connections() -> int:
 
 
 def _hold_signals() -> None:
-    """Keep signals waiting while a worker is forked: Python forgets those that reach the worker at that moment."""
+    """Block signals while a worker is forked: Python would lose those that reach the worker at that moment."""
     signal.pthread_sigmask(signal.SIG_BLOCK, _STOP_SIGNALS)
 
 
@@ -166,8 +166,8 @@ def _release_signals() -> None:
 def _end_at_signals() -> None:
     """Let a signal end a new worker until it has its own handlers.
 
-    A worker is forked with the handlers of the main process, which would only note the signal in the worker's copy of
-    it: the worker would go on, and be killed after `_STOP_SECONDS`.
+    A worker inherits the handlers of the main process. They would only set a flag in the worker, which would continue
+    and be killed after `_STOP_SECONDS`.
     """
     for number in _STOP_SIGNALS:
         signal.signal(number, signal.SIG_DFL)
@@ -175,7 +175,7 @@ def _end_at_signals() -> None:
 
 
 def make_worker_app() -> Starlette:
-    """Return the application of one worker process. If models take long to load, it says that it is not ready."""
+    """Return the application of one worker process. Until all models are loaded, it reports that it is not ready."""
     from labeltrees.serving.app import make_starlette
     from labeltrees.serving.limits import Keys
     from labeltrees.serving.registry import Registry
@@ -200,8 +200,8 @@ def make_worker_app() -> Starlette:
         allowed_origins=tuple(known["allowed_origins"]),
         port=known["port"],
     )
-    # A collection looks at everything that was imported, which takes milliseconds, and at all requests in progress. By
-    # default that is after every tenth request, and takes a fifth of the time.
+    # A garbage collection visits all imported objects, which takes milliseconds, and all requests in progress. With
+    # Python's defaults it runs after every tenth request and takes a fifth of the time.
     gc.freeze()
     gc.set_threshold(_GC_THRESHOLD)
     return app

@@ -22,10 +22,10 @@ from labeltrees.serving.served_model import ServedModel
 from labeltrees.serving.sets import StoredSets
 from labeltrees.serving.settings import ServingSettings
 
-# A search takes some 10 us: less than handing it to a thread. Longer work would hold up other requests.
+# A search takes about 10 us, less than handing it to a thread. Longer work would delay other requests.
 _INLINE_ROWS = 8
 LARGE = 16_384  # bytes of a body: larger ones are decoded and answered in a thread, and count for `max_buffered`
-BUFFERED = "labeltrees.buffered"  # in the scope of a request: its bytes that are counted
+BUFFERED = "labeltrees.buffered"  # in the scope of a request: its bytes in `_n_buffered`
 Result = TypeVar("Result")
 
 
@@ -68,7 +68,7 @@ class Service:
             found, microseconds = served.answer(questions.kind, questions.rows, options, deadline)
         except (RequestError, FileFormatError):
             raise
-        except (LabelTreesError, TypeError, ValueError, OverflowError) as error:  # in the values of the request
+        except (LabelTreesError, TypeError, ValueError, OverflowError) as error:  # caused by values in the request
             raise RequestError(400, str(error)) from None
         n_partial = sum(one.partial for one in found) if has_budget else 0
         self.metrics.count_searches(served.name, len(found), n_partial)
@@ -89,11 +89,11 @@ class Service:
         scope[BUFFERED] = scope.get(BUFFERED, 0) + n_bytes
 
     def release(self, scope: Scope) -> None:
-        """Take the bytes of a request out of the count."""
+        """Subtract the bytes of a request from the count."""
         self._n_buffered -= scope[BUFFERED]
 
     async def in_thread(self, work: Callable[[], Result]) -> Result:
-        """Return what `work` returns, run in a thread."""
+        """Run `work` in a thread, and return its result."""
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.settings.threads, "labeltrees")
         self._count_in_pool(1)

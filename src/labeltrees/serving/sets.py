@@ -1,7 +1,7 @@
 """Sets, weights and groups of labels that clients store on the server by name, and use in requests as ``"@in_stock"``.
 
 A stored set is a JSON file in the folder of the setting `sets`. All workers read the same folder: a request looks at
-the file's time and size, so a set that is replaced holds for the next request of every worker. Names of labels are
+the file's time and size, so every worker uses a replaced set from the next request on. Names of labels are
 looked up for each version of a model when it first uses a set; those that the model does not know are left out.
 """
 
@@ -47,11 +47,11 @@ class StoredSet(Struct, forbid_unknown_fields=True):
     labels: list[Item] | None = None
     weights: dict[str, Weight] | None = None
     groups: dict[str, str | int] | None = None
-    m: Annotated[Most | None, Meta(description="With groups: the most labels of each, if a request says none.")] = None
+    m: Annotated[Most | None, Meta(description="With groups: maximum labels per group, if a request has no m.")] = None
 
     @property
     def kind(self) -> str:
-        """Which of the three it is."""
+        """The kind of set: labels, weights or groups."""
         return next(name for name in _KINDS if getattr(self, name) is not None)
 
 
@@ -222,7 +222,7 @@ def _check_name(name: str) -> None:
         raise RequestError(400, message)
 
 
-# Paths
+# Endpoints
 
 
 async def put_set(service: Service, request: Request) -> Response:

@@ -1,4 +1,4 @@
-"""ServingSettings: limits of requests, and how a worker works."""
+"""ServingSettings: limits of requests, and options of a worker."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from labeltrees._settings import anything, check_settings, flag, integer, number
 
 @dataclass(frozen=True)
 class ServingSettings:
-    """Limits of requests, and how a worker works.
+    """Limits of requests, and options of a worker.
+
+    Four settings matter: `max_body` and `max_seconds` limit the size and time of a request, `threads` decides how many
+    batches a worker answers at a time, and `reload_seconds` how soon it serves a new version of a model.
 
     A request beyond a limit is answered with status 4xx and a message that names the limit.
 

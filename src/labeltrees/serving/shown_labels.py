@@ -1,4 +1,4 @@
-"""What an answer shows of a label: its text, in one of several languages, and the labels above it."""
+"""How answers show a label: its text, in one of several languages, and the labels above it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from labeltrees.serving.schemas import RequestError, as_unicode
 
 @dataclass(frozen=True)
 class ShownTexts:
-    """Texts for labels that were given to the server: by label, and by language and label if there are several."""
+    """Label texts given to the server: by label, and by language and label if there are several languages."""
 
     texts: Mapping[str, str] = field(default_factory=dict)
     language: str | None = None
@@ -32,7 +32,7 @@ class ShownTexts:
 
     @classmethod
     def from_json(cls, plain: dict[str, Any]) -> ShownTexts:
-        """Return what `to_json` has written."""
+        """Return the texts from the values that `to_json` returned."""
         own = plain.get("vocabulary")
         vocabulary = None if own is None else Vocabulary(*own)
         return cls(plain["texts"], plain["language"], plain["languages"], vocabulary)
@@ -63,13 +63,13 @@ def read_shown_texts(source: Any, language: str | None = None) -> ShownTexts:
 
 
 class ShownLabels:
-    """What answers of one model show of its labels.
+    """Texts, broader labels and sets of the labels of one model.
 
     Parameters
     ----------
     model : Model
     given : ShownTexts
-        Those of the server; without them, those that the model was fitted with.
+        Texts given to the server. Without any, the texts stored with the model are shown.
     number_of : function from a label to its id
     """
 
@@ -96,7 +96,7 @@ class ShownLabels:
         return None if text is None else as_unicode(text)
 
     def check_language(self, language: str | None) -> str | None:
-        """Return a language that texts can be shown in, None if it is that of the texts anyway; refuse others."""
+        """Return the language to show texts in, or None for the default one; refuse a language without texts."""
         known = {*self._given.languages} | ({self.language} if self.language else set())
         if not language or not known or language == self.language:
             return None
@@ -106,7 +106,7 @@ class ShownLabels:
         return language
 
     def broader(self, label: str | int) -> list[str]:
-        """Return what people call the labels above a label, the nearest first."""
+        """Return the texts of the labels above a label, nearest first."""
         if self.relations is None:
             return []
         above = self.relations.above(self._number_of(label))

@@ -157,7 +157,7 @@ function options() {
   return chosen;
 }
 
-// At most one request at a time; of what is typed meanwhile, the last counts.
+// At most one request at a time; of the inputs typed meanwhile, only the last is sent.
 async function ask() {
   if (model === null) return;
   if (running) { waiting = true; return; }
@@ -215,7 +215,7 @@ function answerLine(answer, text, label, place) {
   return line;
 }
 
-// Shows or hides below a label what speaks for it (blue) and against it (orange).
+// Shows or hides the reasons for a label (blue) and against it (orange), below the label.
 async function explain(line, why, label) {
   const shown = line.querySelector(".reasons");
   if (shown) { shown.remove(); why.setAttribute("aria-expanded", "false"); return; }
