@@ -23,7 +23,7 @@ from labeltrees.tasks import Outcome, Results, Runner, Task
 
 
 class Block(NamedTuple):
-    """Some points: features as CSR or dense, labels, and weights if they differ."""
+    """Some points: features as CSR or dense, labels, and weights (None: all 1)."""
 
     X: Any
     Y: CheckedY
@@ -37,11 +37,11 @@ class Gathered(NamedTuple):
     ----------
     rows : SparseRows, or float32 (n, d)
     places : list of arrays
-        For each block, where the rows are that were asked for.
+        For each block, the positions in `rows` of the rows that were asked for.
     numbers : int64 (n,)
-        The numbers of their points among all points.
+        The number of each row's point among all points.
     weights : float32 (n,), optional
-        Of these points.
+        Weights of these points.
     """
 
     rows: SparseRows | Float32s
@@ -61,7 +61,7 @@ class Blocks(ABC):
         Whether all points are one block in the memory of this process: then a stage has one task.
     n_blocks, n_points, n_features, n_labels : int
     n_values : int
-        Values of X.
+        Number of values in X.
     """
 
     key: str
@@ -87,12 +87,12 @@ class Blocks(ABC):
         scale : bool
             Whether to scale them to unit length.
         spill_above : int, optional
-            Rows of more bytes than this are held in a file in `folder`, whose pages the system can drop.
+            Rows that take more bytes than this are mapped from a file in `folder`, whose pages the system can drop.
         """
 
 
 class OneBlock(Blocks):
-    """Points in memory; where a model scales points, they are scaled already."""
+    """Points in memory; already scaled if the model scales points."""
 
     key, in_memory, n_blocks = "points", True, 1
 
@@ -127,7 +127,7 @@ class PartBlocks(Blocks):
         return PartBlocks, (self.data,)
 
     def block(self, number: int) -> Block:
-        """Return a part, mapped."""
+        """Return a part, mapped from its files."""
         part = self.data.parts[number]
         X, Y = part.matrices()
         return Block(X, CheckedY(Y), part.arrays().get("weights"))
@@ -149,7 +149,7 @@ class PartBlocks(Blocks):
 def gather_rows(
     data: PartsDataset, wanted: list[Int32s], *, scale: bool, spill_above: int | None = None, folder: Path | None = None
 ) -> SparseRows:
-    """Return the rows ``wanted[i]``, ascending, of every part i, one below the other."""
+    """Return the rows ``wanted[i]``, ascending, of every part i, concatenated."""
     lengths = []
     for part, rows in zip(data.parts, wanted, strict=True):
         indptr = part.arrays("X_indptr")["X_indptr"]
@@ -173,7 +173,7 @@ def gather_rows(
 
 
 def distinct_rows(rows: list[Int32s], sizes: list[int]) -> tuple[list[Int32s], list[Int64s]]:
-    """Return the distinct rows of every block, ascending, and the place among all of them of every given row."""
+    """Return the distinct rows of every block, ascending, and the position of every given row among all of them."""
     distinct, places = [], []
     first = 0
     for of_block, n_points in zip(rows, sizes, strict=True):
@@ -190,7 +190,7 @@ def distinct_rows(rows: list[Int32s], sizes: list[int]) -> tuple[list[Int32s], l
 def _allocate(n: int, dtype: Any, folder: Path | None) -> NDArray[Any]:
     if folder is None or n == 0:
         return np.empty(n, dtype)
-    with tempfile.TemporaryFile(dir=folder) as file:  # without a name: it disappears with its last user
+    with tempfile.TemporaryFile(dir=folder) as file:  # unnamed: deleted after its last use
         return np.memmap(file, dtype, mode="w+", shape=(n,))
 
 
@@ -208,7 +208,7 @@ class Survey(NamedTuple):
     all_ones : bool
         Whether all relevance values are 1.
     n_values : int
-        Values of X.
+        Number of values in X.
     """
 
     scans: list[str]

@@ -1,8 +1,8 @@
 """A second classifier per label, trained against its hardest negatives.
 
-In a tree, a classifier sees only the points of its node. A second one sees the points for which a model ranks the label
-among its best, although they do not have it. That model must not know these points: two models are trained, each on
-one half of the points, and each ranks the labels of the other half.
+In a tree, a classifier is trained only on the points of its node. The second one is trained on the points for which a
+model ranks the label high although they do not have it. That model must not have seen these points: two models are
+trained, each on one half of the points, and each ranks labels for the other half.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ from labeltrees.storage import LinearWeights
 if TYPE_CHECKING:
     from labeltrees.models.linear.estimator import LabelTreeClassifier
 
-N_RANKED = 20  # a label is hard to tell from those of a point if it is among this many
-_POINTS_AT_ONCE = 1 << 17  # whose labels are ranked: this bounds the memory
+N_RANKED = 20  # a wrong label among this many is a hard one
+_POINTS_AT_ONCE = 1 << 17  # ranked per batch, to bound the memory
 # A classifier keeps this many of its largest weights, plus a multiple of the mean number of features per point. With
-# all of them a query took up to twice as long, for the same precision on four sets.
+# all weights a query took up to twice as long, for the same precision on four datasets.
 LEAST_KEPT, KEPT_PER_FEATURE = 32, 2
 
 
 @dataclass(frozen=True)
 class KnownPoints:
-    """Points in memory that evidence is made of, and a model that was fitted on them.
+    """Points in memory from which evidence is made, and a model that was fitted on them.
 
     Parameters
     ----------
     X : csr_array or dense array (N, d)
-        Scaled to unit length, if the model does that.
+        Scaled to unit length if the model normalizes points.
     Y : csr_array (N, L)
     weights : float64 (N,), optional
     groups : int64 (N,), optional
-        Points with the same number are on the same side of a split.
+        Points with the same number stay together in a split.
     model : LabelTreeClassifier
         Its tree and costs of errors are used for models of parts of the points.
     settings : LinearSettings
@@ -83,14 +83,14 @@ class KnownPoints:
         plain = {"evidence": None, "trend": None, "vectorizer": None, "label_texts": "none", "verbose": 0}
         model.set_params(**{**plain, "class_weight": class_weight, "random_state": self.seed, **changes})
         by_depth: Any = tuple(self.model.stats_["C"])
-        model.C = by_depth  # choosing it again would take a fifth of the time
+        model.C = by_depth  # choosing C again would take a fifth of the time
         weights, groups = (None if values is None else values[rows] for values in (self.weights, self.groups))
         fit_here(model, self.X[rows], self.Y[rows], sample_weight=weights, groups=groups)
         return model
 
     @cached_property
     def hard_negatives(self) -> HardNegatives:
-        """The points for which a model of the other half of the points ranks a label high that they do not have."""
+        """For each label, the points without it for which a model of the other half of the points ranks it high."""
         n_points = self.Y.shape[0]
         order, n_half = draw_held_out(n_points, n_points // 2, np.random.default_rng([self.seed, 2]), self.groups)
         halves = np.sort(order[:n_half]), np.sort(order[n_half:])
@@ -121,7 +121,7 @@ _NONE: Any = np.zeros(0, np.int32)
 
 
 class HardNegatives(NamedTuple):
-    """For each label the points from ``indptr[label]`` to ``indptr[label + 1]``, rising."""
+    """For each label the points from ``indptr[label]`` to ``indptr[label + 1]``, ascending."""
 
     indptr: Int64s
     points: Int32s

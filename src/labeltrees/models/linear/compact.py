@@ -1,4 +1,4 @@
-"""Removing labels from a linear model: their classifiers, the nodes without other labels, and their entries."""
+"""Removing labels from a linear model: their classifiers, nodes without other labels, and entries in arrays."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def compact_model(model: LabelTreeClassifier, kept: Flags) -> None:
     model.searcher_.set_trend(None if trend is None else trend[stays])
     if not has_names:
         model.searcher_.set_retired(retired)
-    # Classifiers have seen the points of removed labels, so an exact update trains all of them.
+    # Classifiers were trained on points of removed labels, so an exact update trains all of them.
     history = {**model.stats_.get("updates", {}), "exact": False}
     model.stats_ = {**model.stats_, "bytes": sum(own.store.nbytes for own in trees), "updates": history}
 
@@ -116,6 +116,6 @@ def keep_rows(weights: LinearWeights, kept: Flags) -> LinearWeights:
 
 
 def ceilings_of(tree: LabelTree, store: ChunkStore, n_jobs: int | None = None) -> Any:
-    """Return the highest scores below each node, from the classifiers as they are stored."""
+    """Return upper bounds of the scores below each node, from the stored classifiers."""
     whole = unpack_nodes(store, np.arange(store.n_nodes), n_jobs)
     return ceilings_of_norms(tree, whole.bias, positive_norms(whole))

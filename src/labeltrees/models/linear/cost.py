@@ -24,29 +24,30 @@ from labeltrees.tasks import Outcome, Results, Runner, Task
 from labeltrees.tree.label_tree import LabelTree
 
 HELD_OUT = 0.1  # share of the points
-MIN_POINTS = 200  # with fewer points C is 1
-MIN_POSITIVES = 30  # held-out positives that a decision needs
-MAX_DEPTH = 7  # deeper nodes have the C of this depth
+MIN_POINTS = 200  # with fewer points, C is 1
+MIN_POSITIVES = 30  # minimum number of held-out positives for a decision
+MAX_DEPTH = 7  # deeper nodes use the C of this depth
 SAMPLED = 0.06  # share of the training work of each depth that is tried at every C
 SAMPLED_OF_ALL = 0.015  # share of the work of the whole tree: depths with little work are sampled more
-PASSES = 12  # over the points at each C, at most: each starts from the solution before, so more change little
-TOLERANCE = 0.005  # of the loss that training saves: for that much C stays near 1
-STEPS = 16  # values of C between two that are tried
-MIN_GROUPS = 6  # of each depth that are tried: with 2, C depends on the seed where trees are small
-LARGE_WORK = 4e8  # values times children: enough with fewer groups too, so that the root of a large tree costs less
-# With few points, several sets of points are held out one after the other, until they have this many points together.
+PASSES = 12  # maximum at each C: it starts from the previous solution, so more passes change little
+TOLERANCE = 0.005  # share of the loss reduction given up to keep C near 1
+STEPS = 16  # interpolated values of C between two that are tried
+MIN_GROUPS = 6  # minimum tried per depth: with 2, C of small trees depends on the seed
+LARGE_WORK = 4e8  # values times children: with this much, fewer groups are enough; saves time at large roots
+# With few points, several sets of points are held out in turn, until they have this many points in total.
 ENOUGH_HELD_OUT, MAX_REPEATS = 1000, 5
 
 
 @dataclass(frozen=True)
 class CostChoice:
-    """The chosen costs, and what they were chosen from.
+    """The chosen costs, and the losses they were chosen by.
 
     Parameters
     ----------
     C : tuple of float
-        By depth of the node; deeper nodes have the last one.
+        By depth of the node; deeper nodes use the last one.
     tried : tuple of float
+        The values of C that were tried.
     losses : list of list of float
         By depth: the held-out loss at each C tried, relative to the loss of constant scores.
     """
@@ -61,7 +62,7 @@ class CostChoice:
 
 
 def settle_cost(routed: RoutedTree, groups: Int64s | None, runner: Runner) -> tuple[Any, dict[str, Any]]:
-    """Return C as numbers, and what `stats_` says about them."""
+    """Return C as numbers, chosen if it is "auto", and the entries of `stats_` about it."""
     inputs, C = routed.inputs, routed.inputs.settings.C
     if C != "auto":
         return C, {"C": [float(one) for one in np.atleast_1d(C)]}
@@ -81,11 +82,12 @@ def settle_cost(routed: RoutedTree, groups: Int64s | None, runner: Runner) -> tu
 
 
 class CostSample(NamedTuple):
-    """What C is chosen from: the same points and classifiers for data in memory and in parts.
+    """The points and classifiers that C is chosen by; the same for data in memory and in parts.
 
     Parameters
     ----------
     held_out : uint8 (n_points,)
+        1 for held-out points.
     groups : int64 (n_groups, 4)
         Groups of children as rows (node, first edge, number of edges, stride), by depth.
     level : int64 (n_groups,)
@@ -108,14 +110,14 @@ class HeldOutLosses(NamedTuple):
 def draw_samples(
     n_points: int, tree: LabelTree, work: NDArray[np.int64], seed: int, groups: Int64s | None = None
 ) -> list[CostSample]:
-    """Return samples that depend on the seed, the tree, the groups and `work` of its nodes; none for too few points.
+    """Return samples, none for too few points; they depend on the seed, the tree, `work` and `groups`.
 
-    They have the same groups of children, and other held-out points.
+    They share the groups of children and differ in their held-out points.
 
     Parameters
     ----------
     work : int64 (n_nodes,)
-        Values in the rows of each node's points, at most.
+        Upper bound of the number of values in the rows of each node's points.
     groups : int64 (n_points,), optional
         Points with the same number are held out together.
     """
@@ -222,7 +224,7 @@ def held_out_losses(
 
 
 def choose_by_losses(samples: Sequence[CostSample], found: Sequence[HeldOutLosses], loss: str) -> CostChoice:
-    """Return the choice for each depth, by the losses of all samples together; without a sample C is 1."""
+    """Choose C for each depth, by the summed losses of all samples; without a sample, C is 1."""
     tried = LOSSES[loss].costs
     if not samples:
         return CostChoice((1.0,), tried, [])
@@ -260,8 +262,8 @@ def nearest_to_one(
     """Return the C nearest to 1 (on a log scale) whose interpolated loss is close to the lowest.
 
     Around the lowest of `losses` the curve is a parabola in log C, elsewhere it is piecewise linear. Close means within
-    the tolerance, or within the standard errors of the differences to the lowest, if they are known: few points do not
-    move C away from 1.
+    the tolerance, or within the standard error of the difference to the lowest if `errors` are given: with few points,
+    C stays near 1.
 
     Examples
     --------
@@ -295,8 +297,8 @@ def _sample_groups(
 ) -> NDArray[np.int64]:
     """Return groups of children as rows (node, first edge, number of edges, stride): a share of the work of `nodes`.
 
-    The share is at least `least`, if the nodes have as much.
-    Neighbouring children are alike, so a group takes every n-th child of its node: each group is like the whole node.
+    The work is at least `least`, if the nodes have that much. Neighbouring children are similar, so a group takes every
+    n-th child of its node: each group represents the whole node.
     """
     n_edges = np.diff(tree.child_ptr)[nodes]
     n_groups = -(-n_edges // LANES)

@@ -1,4 +1,4 @@
-"""Frequencies and embeddings of labels: what a tree is built from."""
+"""Frequencies and embeddings of labels: the inputs for building a tree."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from labeltrees.models.linear.blocks import Blocks, Survey
 from labeltrees.tasks import Outcome, Result, Results, Runner, Task
 from labeltrees.tree.splits import EmbeddingRows, embedding_rows, own_rows
 
-RANGES = 16  # aim at this many or more, to keep the workers of a small cluster equally busy
-LEAST_VALUES = 1_000_000  # of a range: about 0.05 s
+RANGES = 16  # aim at this many or more, to keep all workers of a small cluster busy
+LEAST_VALUES = 1_000_000  # minimum per range: about 0.05 s
 BYTES_PER_VALUE = 28  # of the points of a range: the rows (8), the block of the part (8), and sums and results (12)
 
 
 class LabelInputs(NamedTuple):
     """Names of results: frequencies of the labels, and embeddings of ranges of labels, in order.
 
-    `n_columns` and `n_values` are the sizes of the embeddings; `are_own` says whether a fit has made them.
+    `n_columns` and `n_values` are the sizes of the embeddings; `are_own` is False if the user gave them.
     """
 
     counts: str
@@ -34,7 +34,7 @@ class LabelInputs(NamedTuple):
 
 
 def count_labels(results: Results, *, points: Blocks, cover: str | None, softness: float = 0.0) -> Outcome:
-    """Return the frequencies of the labels, and their cover frequencies if `cover` says how they are counted."""
+    """Return the frequencies of the labels, and their cover frequencies if `cover` names a way to count them."""
 
     def blocks() -> Any:
         for number in range(points.n_blocks):
@@ -55,7 +55,7 @@ def embed_range(
     scale: bool,
     n_jobs: int | None = None,
 ) -> Outcome:
-    """Return the embeddings of the labels [first, last): sums of their points, in the order of the points' numbers."""
+    """Return the embeddings of the labels [first, last): sums of their points, in the order of the points."""
     pairs = [_pairs_of(results[scan], first, last) for scan in scans]
     gathered = points.gather([rows for _, rows in pairs], scale=scale)
     if len(pairs) == 1:  # sorted by label already
@@ -93,7 +93,7 @@ def embed_labels(
 ) -> LabelInputs:
     """Count the labels, and sum their points unless embeddings are `given`; without `cover` only count them.
 
-    The scans of the survey are not needed afterwards.
+    The scans of the survey are dropped after the points are summed.
     """
     counts = Task(count_labels, {"points": points, "cover": cover, "softness": softness})
     if cover is None:
@@ -117,7 +117,7 @@ def embed_labels(
 
 
 def _plan_ranges(points: Blocks, found: Survey, runner: Runner) -> list[tuple[int, int]]:
-    """Return ranges of labels, none of which needs more memory than a task has unless it is a single label."""
+    """Return ranges of labels that fit into the memory of a task; a range of one label may need more."""
     if points.in_memory:
         return [(0, points.n_labels)]
     for_all_workers = max(int(found.label_values.sum()) // RANGES, LEAST_VALUES)

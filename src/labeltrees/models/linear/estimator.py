@@ -42,8 +42,8 @@ class LabelTreeClassifier(
 
     Four parameters matter most. `tradeoff` moves between the most accurate tree (0 to 1) and the fastest (2).
     `fanout` is the width of the tree: wider nodes are more accurate and slower. `beam` limits the search: fewer nodes
-    per depth are faster, None is exact. `C` is the cost of errors, which "auto" chooses well: give a number to save
-    that time. `choose` finds values for them, for a bound on the time per query or on the loss of precision.
+    per depth are faster, None is exact. `C` is the cost of errors: "auto" chooses good values, a number saves the time
+    for that. `choose` finds values for them, for a bound on the time per query or on the loss of precision.
 
     Parameters
     ----------
@@ -55,8 +55,8 @@ class LabelTreeClassifier(
     leaf_size : int, default 1
         A set of at most this many labels is not split further.
     tree : TreeBuilder, LabelTree or "flat", optional
-        A `TreeBuilder` has the paper's variants of building the tree, and label embeddings. A `LabelTree` is used
-        instead of building one; "flat" is one node with all labels.
+        A `TreeBuilder` selects the paper's variants of building the tree, or gives label embeddings. A `LabelTree` is
+        used instead of building one; "flat" is one node with all labels.
     n_trees : int, default 1
         Number of trees with different seeds; their scores are averaged.
     vectorizer : TfidfVectorizer or str, optional
@@ -69,7 +69,7 @@ class LabelTreeClassifier(
     C : float, tuple of float or "auto", default "auto"
         Cost of errors, as in liblinear. "auto" chooses a value for each depth of the tree: it holds out a tenth of the
         points, trains a sample of the classifiers at several values on the others and compares the losses. `stats_`
-        has the values as ``"C"``, by depth. A tuple gives values by depth; deeper nodes have the last one.
+        has the values as ``"C"``, by depth. A tuple gives values by depth; deeper nodes use the last one.
     class_weight : None, "balanced", mapping from labels to numbers, or array (L,)
         Costs of the labels' points.
     label_texts : {"auto", "missing", "all", "none"} or dict, default "auto"
@@ -80,16 +80,17 @@ class LabelTreeClassifier(
         (default 1), and the weight of a label's texts in its ``"embedding"`` when the tree is built, where its points
         together have weight 1 (default 0.5). After `fit`, ``set_params(label_texts="none")`` turns "auto" off.
     evidence : str or None, default "default"
-        **Evidence.** Adjust the tree's scores of its best labels by the votes of similar training points, by the cosine
-        with the labels' centroids ("both": these two), or by a second classifier per label, trained against the points
-        that are hardest to tell apart; for baskets and histories also by which "items" go together, and by how much of
-        the item the query has itself ("own"). "neighbours+classifiers" are several kinds. The weights are learned on
-        held-out points, which takes further trainings on parts of the points. "auto" uses the kinds whose gain on
-        held-out points is significant; "default" does so with "items" and "own" for baskets and histories in memory,
-        and uses none for other points. After `fit`, ``set_params(evidence=None)`` turns it off. See docs/choosing.md.
+        **Evidence.** Adjust the tree's scores of its best labels. "neighbours": by votes of similar training points.
+        "centroids": by the cosine with the labels' centroids. "both": these two. "classifiers": by a second classifier
+        per label, trained against its hardest negatives. "names": by words of the label's texts in the text of the
+        point. For baskets and histories, "items": by which items go together; "own": by the value of the same item in
+        the query. Join kinds with "+": "neighbours+classifiers". The weights are learned on held-out points, which
+        trains further models on parts of the points. "auto" uses the kinds whose gain on held-out points is
+        significant; "default" does so with "items" and "own" for baskets and histories in memory, and uses neither for
+        other points. After `fit`, ``set_params(evidence=None)`` turns it off. See docs/choosing.md.
     trend : float, optional
-        **Trend.** Half-life in days: scores are multiplied with how much more frequent labels are lately than over the
-        whole time (`trend_weights`). It needs the times of the points, and searches are exact. See docs/logs.md.
+        **Trend.** Half-life in days: scores are multiplied by the ratio of a label's recent frequency to its frequency
+        over all time (`trend_weights`). It needs the times of the points, and searches are exact. See docs/logs.md.
     search : {"best_first", "paths"}, default "best_first"
         **Search.** "best_first" opens the best open node until no open node can hold a label that belongs in the list.
         "paths" goes level by level and keeps `beam` paths, as Parabel does.
@@ -99,7 +100,7 @@ class LabelTreeClassifier(
         `predict` returns the k best labels.
     threshold : float, optional
         `predict` returns all labels with at least this score instead; after `calibrate`, this probability. The server
-        and the command line leave out other labels by default.
+        and the command line leave out labels below it by default.
     random_state : int, RandomState or None, default 0
         **Running.** The seed: the same data, parameters and seed give the same model.
     n_jobs : int, optional
@@ -124,11 +125,11 @@ class LabelTreeClassifier(
     vectorizer_ : TfidfVectorizer or None
         Fitted, if the model was fitted on texts; it is saved with the model.
     encoder_ : Encoder or None
-        What turns texts or lists of items into features, if the model was fitted on texts or on a Dataset with an
-        encoder; it is saved with the model.
+        Turns texts or lists of items into features, if the model was fitted on texts or on a Dataset with an encoder;
+        it is saved with the model.
     stats_ : dict
-        Seconds, weights and bytes of the training, and ``"C"``: the cost of errors by depth of the node. With
-        `evidence`, also what was learned about it.
+        Training time in seconds, number of weights, size in bytes, and ``"C"``: the cost of errors by depth of the
+        node. With `evidence`, also its weights and its gain on held-out points.
 
     Examples
     --------
@@ -157,10 +158,10 @@ class LabelTreeClassifier(
 
     @classmethod
     def like(cls, model: LabelTreeClassifier, **changes: Any) -> LabelTreeClassifier:
-        """Return an unfitted classifier with the parameters of a fitted one, and with what its fit has chosen.
+        """Return an unfitted classifier with the parameters of a fitted one, and the values that its fit chose.
 
-        Use it to train on all points with the parameters that were evaluated on some of them: C of each depth, whether
-        evidence is used, and the settings of the vectorizer are those of `model`, whatever the new points are.
+        Use it to train on all points with the parameters that were evaluated on some of them. C of each depth, the
+        kinds of evidence, and the settings of the vectorizer are those of `model`, not chosen from the new points.
 
         Examples
         --------
@@ -173,7 +174,7 @@ class LabelTreeClassifier(
         costs = tuple(model.stats_["C"])
         parameters = {**model.get_params(deep=False), "C": costs if len(costs) > 1 else costs[0]}
         if "evidence" in model.stats_:  # the kinds that helped; their weights are learned again
-            found = [kind for kind in model.stats_["evidence"]["weights"] if kind != "names"]  # as label_texts says
+            found = [kind for kind in model.stats_["evidence"]["weights"] if kind != "names"]  # set by label_texts
             parameters["evidence"] = "+".join(found) or None
         if getattr(model, "vectorizer_", None) is not None:
             parameters["vectorizer"] = clone(model.vectorizer_)
@@ -245,15 +246,15 @@ class LabelTreeClassifier(
         """Add points and labels to a fitted model; only what changed is trained.
 
         A label that the model does not know is placed in the tree, by similarity and frequency as `tradeoff` says. A
-        node that becomes too wide is split, and a subtree whose weight has drifted is built anew.
+        node that becomes too wide is split, and a subtree whose weight has drifted is rebuilt.
 
         With `replay`, a classifier with new positives, or whose negatives grew by more than a tenth, is trained further
         from its old weights, on new points and a sample of old ones; new classifiers, and those whose positives have
         doubled, are trained on all points of their node. All others keep their bytes. Without `replay`, old
         classifiers keep their weights, and new ones have the classifiers of their siblings as negatives.
 
-        New words and items get new columns. What `calibrate` learned about `agreement` must be learned again;
-        evidence is learned again, or dropped without `replay`.
+        New words and items get new columns. `agreement` must be calibrated again; with `exact`, probabilities too.
+        Evidence is learned again; without `replay` it is dropped, except that of label names.
 
         Parameters
         ----------
@@ -262,8 +263,8 @@ class LabelTreeClassifier(
         replay : Dataset, Dataset in parts or (X, Y), optional
             The points that the model was trained on.
         exact : bool
-            Train everything whose input changed: the result has the bytes of a fit of all points, first `replay`, on
-            the updated tree.
+            Train every classifier whose input changed. The result has the same bytes as a fit on the updated tree, on
+            the points of `replay` followed by the new ones.
 
         Returns
         -------
@@ -282,16 +283,16 @@ class LabelTreeClassifier(
         return update_model(self, X, Y, replay, exact)
 
     def partial_fit(self, X: Any, Y: Any, classes: Any = None) -> LabelTreeClassifier:
-        """Fit the first batch of points, and `update` with the others, as scikit-learn spells it.
+        """Fit the first batch of points, and `update` with later batches, as in scikit-learn.
 
-        Old classifiers keep their weights: `update` with `replay` teaches them the new points too.
+        Old classifiers keep their weights: only `update` with `replay` trains them on the new points too.
 
         Parameters
         ----------
         X, Y
             As in `fit`.
         classes : sequence of labels, optional
-            All labels that will come; a label of Y must be one of them.
+            All labels of all batches; every label of Y must be one of them.
         """
         check_classes(Y, classes)
         if not hasattr(self, "searcher_"):
@@ -301,7 +302,9 @@ class LabelTreeClassifier(
         return self
 
     def forget(self, points: Any, replay: Any) -> UpdateReport:
-        """Make the model as if some of its points had never been there, exactly, as with ``update(exact=True)``.
+        """Remove points from the model, exactly as if it had never been trained on them.
+
+        As with ``update(exact=True)``, the result has the bytes of a fit of the remaining points on the current tree.
 
         Labels that lose their last point leave the tree and are retired.
 
@@ -315,14 +318,14 @@ class LabelTreeClassifier(
 
     @property
     def tree_(self) -> LabelTree:
-        """The tree, or the first of them."""
+        """The tree; the first one if there are several."""
         return self.trees_[0]
 
     def node_weights(self, node: int, tree: int = 0) -> NodeClassifiers:
         """Return the classifiers of a node's children: `children` (a node id, or ~label), `bias` and sparse `weights`.
 
-        They are as exact as they are stored. The margin of a child for a point is its bias plus its row of weights
-        times the point, which is first divided by its length if `normalize` is set.
+        They have the precision of the stored weights. The margin of a child for a point is its bias plus its row of
+        weights times the point, which is first scaled to unit length if `normalize` is set.
         """
         check_is_fitted(self, "searcher_")
         store = self.searcher_.stores[check_integer("tree", tree, 0, len(self.trees_) - 1)]

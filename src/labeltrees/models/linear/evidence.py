@@ -1,6 +1,6 @@
-"""Evidence: how each kind is made from training points, and how much it counts.
+"""Evidence: how each kind is made from training points, and how its weight is learned.
 
-The weights are learned on points that were held out from a model trained for this purpose.
+The weights are learned on held-out points, with a model that is trained without them.
 """
 
 from __future__ import annotations
@@ -48,18 +48,18 @@ if TYPE_CHECKING:
 
 
 def make_neighbours(known: KnownPoints) -> Neighbours:
-    """Return the training points that vote: at most 6 bytes per value of X and 4 per value of Y."""
+    """Return the training points that vote; they take at most 6 bytes per value of X and 4 per value of Y."""
     return Neighbours(nearest_points(sp.csr_array(unit_rows(known.X)), known.Y))
 
 
 def make_centroids(known: KnownPoints) -> Centroids:
-    """Return the centroids of the labels: at most 144 bytes per label."""
+    """Return the centroids of the labels; they take at most 144 bytes per label."""
     means = sp.csr_array(pifa(unit_rows(known.X), known.Y, n_jobs=known.model.n_jobs))
     return Centroids(strongest_entries(means.indptr, means.indices, means.data, CENTROID_FEATURES))
 
 
 class Maker(NamedTuple):
-    """How a kind is made from training points and a parameter, and the values of the parameter that are tried."""
+    """A function that makes a kind from training points and a parameter, and the parameter values to try."""
 
     make: Callable[[KnownPoints, float], Kind]
     values: tuple[float, ...] = (0.0,)
@@ -75,7 +75,7 @@ MAKERS = {
 
 
 def make_kinds(known: KnownPoints, chosen: Mapping[str, float]) -> Evidence:
-    """Return kinds of evidence of training points, with weights of 0; `chosen` has the parameter of each."""
+    """Return evidence from training points, with weights of 0; `chosen` maps each kind to its parameter."""
     n_labels, n_features = int(known.Y.shape[1]), int(known.X.shape[1])
     made = {name: MAKERS[name].make(known, value) for name, value in chosen.items()}
     return Evidence(n_labels, n_features, tuple(made[name] for name in KINDS if name in made))
@@ -85,19 +85,19 @@ def nearest_points(X: Any, Y: Any) -> NearestPoints:
     """Return the points in which each feature is strongest, and the labels of all points."""
     by_feature = X.tocsc()
     points = strongest_entries(by_feature.indptr, by_feature.indices, by_feature.data, POINTS_PER_FEATURE)
-    # Rare features tell points apart: those of a query are chosen by their value times this weight.
+    # Rare features distinguish points: a query uses those with the largest value times this weight.
     n_points_with = np.diff(by_feature.indptr)
     weights = np.log1p(X.shape[0] / np.maximum(n_points_with, 1)).astype(np.float32)
     return NearestPoints(points, weights, Y.indptr.astype(np.int64), Y.indices.astype(np.int32))
 
 
 WEIGHTS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
-_UNKNOWN_WEIGHT = 0.1  # where there are too few points to learn from
-MIN_POINTS = 50  # held out
-# A tenth of the points is held out, or up to a quarter where a tenth is less than 2,000 points, and a model is trained
-# on the others. Where half of the points is more than `enough`, the model is trained on half of them, and a third is
-# held out, so that learning costs at most half of a fit. At most 10,000 points are held out. Classifiers take two more
-# trainings, so fewer points are enough for them.
+_UNKNOWN_WEIGHT = 0.1  # if there are too few points to learn from
+MIN_POINTS = 50  # minimum number of held-out points
+# A tenth of the points is held out, or up to a quarter if a tenth is less than 2,000 points, and a model is trained on
+# the others. If half of the points is more than `enough`, the model is trained on half of them and a third is held out,
+# so that learning costs at most half of a fit. At most 10,000 points are held out. Classifiers train two more models,
+# so fewer points are enough for them.
 _SHARE, _LARGEST_SHARE, _MANY, _MAX_HELD_OUT, _ENOUGH_POINTS = 0.1, 0.25, 2000, 10_000, 20_000
 _SHARE_OF_MANY, _ENOUGH_FOR_CLASSIFIERS = 1 / 3, 5_000
 _LENGTHS = (1, 3, 5)
@@ -106,7 +106,7 @@ _MAX_ROUNDS = 5
 
 
 class LearnedEvidence(NamedTuple):
-    """The evidence of a model, None if it is off, what was measured, and the time it took."""
+    """The evidence of a model (None if it is off), measurements for `stats_`, and the time it took."""
 
     evidence: Evidence | None
     stats: dict[str, Any]
@@ -115,10 +115,10 @@ class LearnedEvidence(NamedTuple):
 
 @dataclass(frozen=True)
 class Proposals:
-    """Scores and evidence of the labels that the tree proposes for held-out points, all (n, m), labels rising per row.
+    """Scores and evidence of the labels that the tree proposes for held-out points, all (n, m), labels sorted per row.
 
-    `measured` has what each kind says, by name. `hits` says whether the point has the label; the score of a place
-    without a label is minus infinity.
+    `measured` has the values of each kind, by name. `hits` marks labels that the point has. A place without a label has
+    a score of minus infinity.
     """
 
     scores: Float32s
@@ -145,14 +145,14 @@ class Proposals:
         return np.asarray(np.mean([found_hits[:, :k].sum(axis=1) / k for k in _LENGTHS], axis=0))
 
     def improve(self, weights: Mapping[str, float], name: str) -> tuple[dict[str, float], float]:
-        """Return the weights with the best one for a kind, the smallest of equally good ones, and their quality."""
+        """Return `weights` with the best value for one kind (the smallest if several are best), and the quality."""
         tried = [{**weights, name: weight} for weight in WEIGHTS]
         quality = [float(self.quality(one).mean()) for one in tried]
         best = int(np.argmax(np.array(quality) > max(quality) - 1e-12))
         return tried[best], quality[best]
 
     def best_weights(self, names: Iterable[str]) -> dict[str, float]:
-        """Return the weights of the highest mean quality, found by changing one weight at a time."""
+        """Return the weights with the highest mean quality, found by changing one weight at a time."""
         best = dict.fromkeys(names, 0.0)
         for _ in range(_MAX_ROUNDS):
             before = dict(best)
@@ -163,19 +163,19 @@ class Proposals:
         return best
 
     def halves(self) -> list[tuple[NDArray[np.bool_], Proposals, Proposals]]:
-        """Return both ways to learn on one half of the points and measure on the other: which they are, and both."""
+        """Return for each half of the points: its mask, the other half to learn on, and this half to measure on."""
         number = np.arange(len(self.scores)) % 2
         return [(number == half, self.take(number != half), self.take(number == half)) for half in (0, 1)]
 
     def gains(self, names: Iterable[str]) -> Float64s:
-        """Return the gain of quality at each point, with weights that were learned on the other half of the points."""
+        """Return the gain in quality of each point, with weights learned on the other half of the points."""
         gains, names = np.zeros(len(self.scores)), tuple(names)
         for here, learned_on, own in self.halves():
             gains[here] = own.quality(learned_on.best_weights(names)) - own.quality({})
         return gains
 
     def useful(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Return the kinds that gain something beyond luck, each in addition to those before it."""
+        """Return the kinds with a significant gain, each in addition to those before it."""
         halves, left = self.halves(), list(names)
         n_tried = len(left)
         chosen: list[str] = []
@@ -202,7 +202,8 @@ class Proposals:
 def asked_kinds(model: LabelTreeClassifier, points: TrainingPoints) -> tuple[str, ...]:
     """Return the kinds of evidence that a model asks for.
 
-    By default these are those of items for points in memory whose features are items, and names with texts of labels.
+    "default" asks for the kinds of items if the points are in memory and their features are items. "names" is added for
+    texts with `label_texts` if their use is "auto".
     """
     kinds = () if model.evidence is None else evidence_kinds(str(model.evidence))
     if model.evidence == "default" and not (
@@ -224,7 +225,7 @@ def learn_evidence(
     model : LabelTreeClassifier
         Fitted without evidence. Its parameters are used for the model that is trained without the held-out points.
     points : TrainingPoints
-        Those that texts of labels have added are not held out.
+        Points added from label texts are not held out.
     settings : LinearSettings
         Those of the model.
     seed : int
@@ -274,7 +275,7 @@ def learn_evidence(
 def _learn_names(
     known: KnownPoints, features: NameFeatures, points: TrainingPoints, split: tuple[Any, Any]
 ) -> tuple[Names | None, dict[str, Any]]:
-    """Return the evidence of names of labels, None if it finds nothing, and what was learned about it."""
+    """Return the evidence of label names, or None if it is not useful, and its entries for `stats_`."""
     counts = points.label_counts
     if counts is None:
         counts = np.bincount(known.Y.indices, minlength=known.Y.shape[1])
@@ -286,7 +287,7 @@ def _learn_names(
 
 
 def _usable(names: tuple[str, ...], is_auto: bool, items: Any, features: Any) -> tuple[str, ...]:
-    """Return the kinds that these points can have; refuse others, unless all were asked for."""
+    """Return the kinds that these points support; refuse others if the user asked for them by name."""
     missing = [name for name in names if name in OF_ITEMS and items is None]
     if missing and not is_auto:
         message = "{}={!r} needs features that are items, such as those of baskets: a Dataset with an ItemEncoder"
@@ -300,7 +301,7 @@ def _usable(names: tuple[str, ...], is_auto: bool, items: Any, features: Any) ->
 
 
 class LearnedWeights(NamedTuple):
-    """The weights of kinds, the parameters they are made with, and the gain on held-out points with its lower bound."""
+    """The weights of kinds, their parameters, and the gain on held-out points with its lower bound."""
 
     weights: dict[str, float]
     chosen: dict[str, float]
@@ -309,10 +310,10 @@ class LearnedWeights(NamedTuple):
 
 
 def learn_weights(known: KnownPoints, X: Any, Y: Any, names: tuple[str, ...], is_auto: bool) -> LearnedWeights:
-    """Learn the weights of kinds of evidence of known points on held-out points.
+    """Learn the weights of kinds of evidence from known points, on held-out points X and Y.
 
-    If `is_auto`, kinds that gain nothing beyond luck are left out, and the weights of the others are learned again with
-    as many candidates as they need.
+    If `is_auto`, kinds without a significant gain are left out. The weights of the others are learned again, with only
+    as many candidates as these need.
     """
     chosen: dict[str, float] = {}
     made: list[Kind] = []
@@ -333,7 +334,7 @@ def learn_weights(known: KnownPoints, X: Any, Y: Any, names: tuple[str, ...], is
 
 
 def _best_kind(known: KnownPoints, name: str, X: Any, Y: Any) -> tuple[float, Kind]:
-    """Return the parameter with which a kind is best on held-out points, and the kind."""
+    """Return the parameter that is best for a kind on held-out points, and the kind made with it."""
     values = MAKERS[name].values
     made = [make_kinds(known, {name: value}) for value in values]
     if len(made) == 1:
@@ -344,7 +345,7 @@ def _best_kind(known: KnownPoints, name: str, X: Any, Y: Any) -> tuple[float, Ki
 
 
 def propose(model: LabelTreeClassifier, evidence: Evidence, X: Any, Y: Any) -> Proposals:
-    """Return what a model and evidence know about the labels that the model's trees propose for points."""
+    """Return scores and evidence of the labels that the model's trees and the evidence propose for points."""
     n_searched, n_candidates = (min(n, Y.shape[1]) for n in (evidence.n_searched, evidence.n_candidates))
     request = model.complete_request(SearchRequest(n_searched, n_candidates=n_candidates, evidence=False))
     found = model.searcher_.topk(X, request, n_jobs=model.n_jobs)
@@ -373,7 +374,7 @@ def _split(n_points: int, seed: int, groups: Any, enough: int = _ENOUGH_POINTS) 
 
 
 def _mean_and_bound(gains: Float64s, n_tried: int = 1) -> tuple[float, float]:
-    """Return the mean gain and its lower 95 % confidence bound; it also holds for the best of `n_tried` gains."""
+    """Return the mean gain and its lower 95 % confidence bound; valid also for the best of `n_tried` gains."""
     n, mean = len(gains), float(gains.mean())
     if not gains.any():
         return 0.0, 0.0

@@ -1,4 +1,4 @@
-"""Exact updates: the bytes of a fit on the updated tree, with the classifiers whose input did not change taken over."""
+"""Exact updates: the bytes of a fit on the updated tree; classifiers whose input did not change are reused."""
 
 from __future__ import annotations
 
@@ -44,18 +44,22 @@ def train_exactly(
     changed: tuple[NDArray[np.bool_], bool],
     before: Any,
 ) -> tuple[list[Retrained], dict[str, Any]]:
-    """Return the trained trees, and what `stats_` says about C.
+    """Return the trained trees, and the entries of `stats_` about C.
 
     Parameters
     ----------
     model : LabelTreeClassifier
         As it was before the update.
     points : TrainingPoints
-        All points. The trees are those of `trees` without labels that have no point.
+        All points.
+    trees : list of PlacedTree
+        The updated trees. A tree with labels that have lost their last point is replaced in the list.
+    settings : LinearSettings
+    seed : int
     changed : (bool (L,), bool)
-        Labels of points that came or went, and whether any point did.
+        Labels of added or removed points, and whether any point was added or removed.
     before : object with n_points, label_counts and n_values, or None
-        Sizes of the points that the model was trained on; None if classifiers cannot be taken over.
+        Sizes of the points that the model was trained on; None if no classifier can be reused.
     """
     blocks, runner = points.blocks, LocalRunner(n_jobs=model.n_jobs)
     found = survey_points(blocks, runner, normalize=bool(model.normalize))
@@ -88,7 +92,7 @@ def train_exactly(
 
 
 def without_labels(placed: PlacedTree, smaller: Any) -> PlacedTree:
-    """Return the same for a tree that has lost labels; which node and edge it had before is found by its labels."""
+    """Return `placed` for the `smaller` tree without some labels, with the old number of each node and edge left."""
     tree = placed.tree
     kept = smaller.label_parent >= 0
     n_kept = tree.mass(kept.astype(np.float64))
@@ -109,7 +113,7 @@ def _same_input(
     old_costs: Any,
     new_costs: Any,
 ) -> NDArray[np.bool_]:
-    """Return the nodes whose classifiers get the same input as before: points, children, numbers of edges, and C."""
+    """Return which nodes have classifiers with the same input as before: points, children, edge numbers and C."""
     tree, sizes = placed.tree, routed.sizes
     touched = tree.mass(changed[0].astype(np.float64)) > 0
     touched[0] |= changed[1]
@@ -120,7 +124,7 @@ def _same_input(
     own_edges = placed.old_edge == np.arange(len(placed.old_edge))
     same &= np.logical_and.reduceat(own_edges, tree.child_ptr[:-1])
     same &= old_costs[nodes] == new_costs
-    # Nodes with about half of all values are trained on other columns if the total changes.
+    # A node's share of all values decides on which columns it is trained, and the total can change: reuse up to half.
     n_values = min(before.n_values, routed.inputs.points.n_values)
     return np.asarray(same & (2 * sizes.values <= n_values))
 

@@ -1,13 +1,13 @@
-"""Explaining labels of linear models: what each feature adds to the logarithm of a label's score.
+"""Explaining labels of linear models: the amount that each feature adds to the logarithm of a label's score.
 
-On the way from the root to a label, each classifier has a margin, which is a sum over features: m = b + sum w_j x_j.
+On the path from the root to a label, each classifier has a margin, which is a sum over features: m = b + sum w_j x_j.
 Its score enters the log score as g(m). A feature gets its share of the difference that all features make together,
 (g(m) - g(b)) w_j x_j / (m - b): the integral of the gradient from a point without features to x, in closed form. The
 base is the sum of all g(b).
 
 Several trees: the score is a mean of scores s_t, and evidence adds to it. With the logarithmic mean
 M(a, b) = (a - b) / (log a - log b), log(s / s0) = sum_t M(s_t, s0_t) / M(s, s0) log(s_t / s0_t), if s and s0 are the
-sums of the s_t and s0_t. So each tree's amounts are multiplied with its factor, and evidence e adds e / M(s, s0).
+sums of the s_t and s0_t. So each tree's amounts are multiplied by its factor, and evidence e adds e / M(s, s0).
 Second classifiers of labels are explained like those of the tree: their log score is averaged with that of the trees.
 """
 
@@ -39,7 +39,7 @@ _TINY = 1e-300
 
 
 class LogScore(NamedTuple):
-    """The log score of a label in one tree: of a point without features, and what each feature adds (n,)."""
+    """The log score of a label in one tree: that of a point without features, and the amount per feature (n,)."""
 
     base: float
     amounts: Float64s
@@ -59,7 +59,7 @@ class PointExplainer:
     row : sparse or dense row (1, d)
         Checked features of the point.
     text : str, optional
-        What the row was made from.
+        The text that the row was made from.
     """
 
     def __init__(self, model: LinearPredictionMixin, row: Any, text: str | None = None) -> None:
@@ -69,7 +69,7 @@ class PointExplainer:
         scaled = unit_rows(self.row) if model.searcher_.normalize else self.row
         self.features = scaled.indices
         n = len(self.features)
-        # A row without features, then one for each feature alone: margins are sums, so these tell all.
+        # A row without features, then one for each feature alone: margins are sums, so these rows are enough.
         indptr = np.concatenate([[0], np.arange(n + 1)])
         self.rows = sp.csr_array((scaled.data, scaled.indices, indptr), shape=(n + 1, scaled.shape[1]))
         self._margins: dict[tuple[int, int], Any] = {}
@@ -77,14 +77,14 @@ class PointExplainer:
         self.names = [f"feature {j}" if names is None else str(names[j]) for j in self.features.tolist()]
 
     def explain(self, label: int, name: Any) -> LabelExplanation:
-        """Return what speaks for and against one label."""
+        """Return the contributions for and against one label."""
         if len(self.features) == 0:
             return self._prior(label, name)
         trees = [self._log_score(tree, label) for tree in range(len(self.model.trees_))]
         base, amounts, _ = combine(trees, 1.0, {})
         own_score = self._with_classifiers(LogScore(base, amounts), label)
         scale, terms = self._evidence_terms(label)
-        if math.isinf(own_score.base):  # a label without points, which only evidence finds
+        if math.isinf(own_score.base):  # a label without points: only evidence finds it
             base, amounts, added = math.log(scale), np.zeros(len(self.features)), shared_log(terms)
         else:
             base, amounts, added = combine([own_score], scale, terms)
@@ -142,7 +142,7 @@ class PointExplainer:
         return () if evidence is None or not self.model._uses_evidence() else evidence.kinds
 
     def _with_classifiers(self, score: LogScore, label: int) -> LogScore:
-        """Return the mean of the log score in the trees and those of second classifiers, by their weights."""
+        """Return the weighted mean of the trees' log score and those of second classifiers."""
         total, base, amounts = 1.0, score.base, score.amounts.copy()
         for kind in self._kinds:
             if isinstance(kind, Classifiers):
@@ -164,7 +164,7 @@ class PointExplainer:
         return LogScore(without, slope * parts)
 
     def _evidence_terms(self, label: int) -> tuple[float, dict[str, float]]:
-        """Return what scores are divided by, as a factor, and what the kinds of evidence add before that."""
+        """Return the factor that scales the sum of score and evidence, and each kind's term in that sum."""
         added = {kind.NAME: kind.weight for kind in self._kinds if not kind.multiplies}
         if not added:
             return 1.0, {}
@@ -190,14 +190,14 @@ class PointExplainer:
 
 
 def log_score_of(loss: str, power: float, margin: float) -> float:
-    """Return what a classifier with this margin adds to the log score of a path."""
+    """Return the amount that a classifier with this margin adds to the log score of a path."""
     if loss == "logistic":
         return -float(np.logaddexp(0.0, -margin))
     return float(-(max(0.0, 1.0 - margin) ** power))
 
 
 def path_of(tree: Any, label: int) -> list[tuple[int, int]]:
-    """Return the nodes from the root to a label, each with the place of the next step among its children."""
+    """Return the nodes from the root to a label, each with the position of the next one among its children."""
     node_parents, label_parents = tree._parents
     path = []
     child, node = ~label, int(label_parents[label])
@@ -215,7 +215,7 @@ def combine(
     """Return the base and the amounts of features and evidence for the log of scale * (mean of scores + evidence)."""
     if len(trees) == 1 and not evidence:
         return trees[0].base + math.log(scale), trees[0].amounts, {}
-    # Scores are divided by the largest number, so that small ones do not vanish.
+    # Scores are divided by the largest number, so that small ones do not underflow.
     terms = {kind: max(term, _TINY) for kind, term in evidence.items()}
     shift = max(max(tree.total, tree.base) for tree in trees)
     shift = max([shift, *map(math.log, terms.values())])
@@ -230,13 +230,13 @@ def combine(
     for tree, score, base in zip(trees, scores, empty, strict=True):
         amounts += logarithmic_mean(score, base) / mean * tree.amounts
     added = {kind: term / mean for kind, term in terms.items()}
-    # It is log(without), except where scores are too small for a double.
+    # Equal to log(without), unless scores are too small for a double.
     base = math.log(whole) + shift + math.log(scale) - float(amounts.sum()) - sum(added.values())
     return base, amounts, added
 
 
 def shared_log(terms: dict[str, float]) -> dict[str, float]:
-    """Return the log of the sum of terms, shared in their proportion.
+    """Return the log of the sum of terms, divided among them in proportion.
 
     Examples
     --------
@@ -264,16 +264,16 @@ def logarithmic_mean(a: float, b: float) -> float:
 def features_of_words(
     encoder: Encoder, words: list[str], names: list[str], features: list[int]
 ) -> dict[int, list[int]]:
-    """Return the words that each feature of a text belongs to, as places among `words`.
+    """Return the words that each feature of a text belongs to, as positions in `words`.
 
-    A feature belongs to the words that have it when they stand alone, such as the word itself and its pieces. A
-    feature of several words, such as a pair, belongs to those whose own features are among the words of its name.
+    A feature belongs to the words that have it when encoded alone, such as the word itself and its pieces. A feature of
+    several words, such as a pair, belongs to those whose own features are among the words of its name.
 
     Parameters
     ----------
     encoder : Encoder
     words : list of str
-        Of the text, in order.
+        The words of the text, in order.
     names, features : list
         The names of the text's features, and their columns.
     """
@@ -303,5 +303,5 @@ def features_of_words(
 
 
 def _term(name: str) -> str:
-    """Return the term of a feature's name, without the name of its part of a union."""
+    """Return the term in a feature's name, without the prefix of a union's part."""
     return name.rsplit("__", 1)[-1]

@@ -23,7 +23,7 @@ from labeltrees.search.queries import is_sound
 def check_points(estimator: Any, X: Any, *, fitting: bool, n_jobs: int | None = None) -> Any:
     """Return X as canonical CSR or a dense array (n, d) of finite float32.
 
-    When `fitting`, the number and the names of the features are stored in `estimator`, otherwise compared with it.
+    When `fitting`, the number and the names of the features are stored in `estimator`; otherwise they are compared.
     Fitting needs at least one point; a batch of queries may be empty.
     """
     try:
@@ -34,7 +34,7 @@ def check_points(estimator: Any, X: Any, *, fitting: bool, n_jobs: int | None = 
                 return validate_data(
                     estimator, X, reset=fitting, dtype=np.float32, order="C", ensure_min_samples=1 if fitting else 0
                 )
-        # Sound queries are recognised on all threads: the full check took 4% of the time of a batch on EURLex-4K.
+        # A quick check on all threads finds sound queries: the full check took 4% of the time of a batch on EURLex-4K.
         if fitting or not is_sound(X, check_n_jobs(n_jobs), canonical=True):
             X = sparse_features(X)
         for count, what in ((X.shape[0], "sample"), (X.shape[1], "feature")):
@@ -95,7 +95,7 @@ _NO_ENCODER = (
 
 
 def check_vectorizer(name: str, value: Any) -> None:
-    """Refuse a parameter that is neither None, nor one of our vectorizers, nor the name of a preset."""
+    """Refuse a parameter that is not None, a `TfidfVectorizer` or the name of a preset."""
     if isinstance(value, str) and value in PRESETS:
         return
     if value is not None and not isinstance(value, TfidfVectorizer):
@@ -133,7 +133,7 @@ def fit_vectorizer(vectorizer: TfidfVectorizer | str | None, X: Any, n_jobs: int
 
 
 def made_alike(encoder: Encoder | None, vectorizer: Any) -> bool:
-    """Return whether an encoder, as of a prepared log, makes features of texts with the settings of a vectorizer."""
+    """Return whether an encoder, such as that of a prepared log, has the settings of a vectorizer."""
     if not isinstance(encoder, TextEncoder) or not isinstance(vectorizer, TfidfVectorizer):
         return False
     return bool(encoder.vectorizer.get_params() == vectorizer.get_params())
@@ -159,7 +159,7 @@ def encode_queries(model: Any, X: Any, n_jobs: int | None) -> Any:
 
 def encode(encoder: Encoder | None, X: Any, n_jobs: int | None) -> Any:
     """Return the features of `X` if it is contexts of the encoder, else `X` itself."""
-    if sp.issparse(X):  # before all else: a matrix in DOK form is a dict
+    if sp.issparse(X):  # checked first: a DOK matrix is a dict
         return X
     if encoder is None:
         what = kind_of_contexts(X)
@@ -173,7 +173,7 @@ def encode(encoder: Encoder | None, X: Any, n_jobs: int | None) -> Any:
             refuse("X", "a sequence of texts (str), or a matrix: the model was fitted on texts", X)
         texts = X if _is_empty(X) else as_texts(X)
         return X if texts is None else encoder.transform(texts, n_jobs)
-    # A list is contexts, even of lists of numbers, which are ids. A matrix, a numeric array or a table is features.
+    # Lists are contexts, even lists of lists of numbers (ids). Matrices, numeric arrays and tables are features.
     is_array = isinstance(X, np.ndarray) and X.dtype.kind in "OU"
     is_column = hasattr(X, "to_list") and getattr(X, "ndim", 1) == 1
     if isinstance(X, list | tuple | str | dict | set | frozenset) or is_array or is_column:
@@ -194,7 +194,7 @@ def feature_names_of(model: Any) -> Any:
 
 
 def labels_of_features(model: Any) -> Any:
-    """Return the label with the name of each feature that is an item, or -1, as int32 (d,)."""
+    """Return for each feature the label that is the same item, or -1, as int32 (d,)."""
     labels = labels_of_items(encoder_of(model), model._label_names)
     if labels is None:
         message = "{} needs a model whose encoder reads items: fit it on a Dataset with an ItemEncoder"
@@ -203,13 +203,13 @@ def labels_of_features(model: Any) -> Any:
 
 
 def labels_of_items(encoder: Encoder | None, names: Any) -> Any:
-    """Return the label with the name of each feature that is an item, or -1, as int32 (d,); None without items."""
+    """Return for each feature the label that is the same item, or -1, as int32 (d,); None if no feature is an item."""
     if encoder is None or names is None:
         return None
     parts: dict[int, Encoder | None] = {0: encoder}
     if isinstance(encoder, UnionEncoder):
         parts = {encoder.offsets[name]: part for name, part in encoder.parts.items()}
-    items = {at: part for at, part in parts.items() if type(part) is ItemEncoder}  # a column is not a history
+    items = {at: part for at, part in parts.items() if type(part) is ItemEncoder}  # not a ColumnEncoder
     if not items:
         return None
     labels = np.full(encoder.n_features, -1, np.int32)

@@ -1,4 +1,4 @@
-"""The linear model as a folder."""
+"""Saving a linear model as a folder, and loading it."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ _EVIDENCE = "evidence"  # the key in the manifest, and the prefix of the arrays
 
 
 def save_classifier(model: LabelTreeClassifier, folder: str | os.PathLike[str]) -> None:
-    """Write a fitted model."""
+    """Save a fitted model as a folder."""
     searcher = model.searcher_
     parameters, arrays = shared_to_files(model)
     # Timings differ from run to run; without them the same training gives the same files.
     parameters["stats"] = {name: value for name, value in model.stats_.items() if not name.endswith("seconds")}
     settings = parameters["settings"]
     if not isinstance(settings["class_weight"], str | None):
-        # One number per label is too much for the manifest, and JSON cannot hold the keys of every mapping.
+        # One number per label is too much for the manifest, and JSON does not support all keys of a mapping.
         arrays["class_weight"] = label_costs(settings["class_weight"], searcher.n_labels, model._label_names)
         settings["class_weight"] = None
     given_vectorizer = settings.pop("vectorizer") is not None
     parameters |= {
-        # What the classifiers were trained for, whatever `set_params` has changed since.
+        # As in training: `set_params` may have changed the parameters since.
         "scoring": {"loss": searcher.loss, "score_power": searcher.score_power, "normalize": searcher.normalize},
         "n_features": searcher.n_features,
         "matrices": searcher.stores[0].matrices,

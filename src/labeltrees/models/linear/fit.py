@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from labeltrees.models.linear.estimator import LabelTreeClassifier
 
 _logger = logging.getLogger("labeltrees.training")
-WORK_FOLDER = "labeltrees-fit"  # in the folder that the user names
+WORK_FOLDER = "labeltrees-fit"  # subfolder of `work_folder`, or prefix of a temporary folder
 
 
 def fit(model: LabelTreeClassifier, points: TrainingPoints, runner: Runner, *, in_memory: bool = True) -> None:
@@ -52,9 +52,9 @@ def fit(model: LabelTreeClassifier, points: TrainingPoints, runner: Runner, *, i
     points : TrainingPoints
         In memory, every stage has one task. In parts, the tasks of a stage are planned for the memory of the runner.
     runner : Runner
-        Runs the tasks. In a folder that an earlier fit has left, finished ones are not run again.
+        Runs the tasks. If its folder has results of an interrupted fit, finished tasks are not run again.
     in_memory : bool
-        Whether the model is made in memory, or mapped from a file.
+        Whether the classifiers are kept in memory; otherwise they are mapped from a file.
     """
     started = time.perf_counter() - points.seconds
     blocks, seed = points.blocks, seed_of(model.random_state)
@@ -91,7 +91,7 @@ def fit(model: LabelTreeClassifier, points: TrainingPoints, runner: Runner, *, i
 
 
 def _keep(model: LabelTreeClassifier, points: TrainingPoints, found: Survey) -> None:
-    """Set what a model keeps of its training points."""
+    """Set the attributes that a model keeps from its training points."""
     set_encoder(model, points.encoder)
     model.n_features_in_ = points.blocks.n_features
     model._label_names = points.names
@@ -104,7 +104,7 @@ def _keep(model: LabelTreeClassifier, points: TrainingPoints, found: Survey) -> 
 
 
 def linear_settings(model: LabelTreeClassifier, n_labels: int, names: LabelNames | None) -> LinearSettings:
-    """Return how the classifiers of a model are trained."""
+    """Return the settings for training the classifiers of a model."""
     return LinearSettings(
         **solver_of(model.loss).get_params(),
         C=tuple(model.C) if isinstance(model.C, list) else model.C,  # a list, if the model was loaded
@@ -118,7 +118,7 @@ def _tree_settings(model: LabelTreeClassifier) -> TreeSettings:
 
 
 def _tree_parameters(model: LabelTreeClassifier, points: TrainingPoints) -> dict[str, Any]:
-    """Return what the embeddings depend on: how labels are counted, and embeddings that are given."""
+    """Return arguments for `embed_labels`: how labels are counted, and embeddings that the user gave."""
     if isinstance(model.tree, LabelTree | str):
         return {"cover": None}
     settings = _tree_settings(model)
@@ -186,7 +186,7 @@ def fit_here(
 
 
 def bytes_in_memory(data: PartsDataset) -> int:
-    """Return about how much memory a fit takes that holds all points: X, Y, embeddings, and the classifiers."""
+    """Estimate the memory of a fit with all points in memory: X, Y, embeddings, and the classifiers."""
     parts = data.manifest.parts
     n_values, n_pairs = sum(part.n_values for part in parts), sum(part.n_pairs for part in parts)
     of_labels = n_pairs * (n_values // max(data.n_points, 1) + 1)
@@ -195,9 +195,9 @@ def bytes_in_memory(data: PartsDataset) -> int:
 
 @contextmanager
 def work_folder_for(data: Any, given: str | os.PathLike[str] | None) -> Iterator[Path]:
-    """Yield a folder for results, removed at the end; after an error it stays if the user has named it.
+    """Yield a folder for results, removed at the end; after an error it stays if the user gave it.
 
-    By default it is beside `data`, the folder of the parts.
+    By default it is a temporary folder beside `data`, the folder of the parts.
     """
     if given is not None:
         folder = Path(os.path.abspath(given)) / WORK_FOLDER

@@ -13,17 +13,17 @@ from labeltrees.models.linear.classifiers import KnownPoints
 from labeltrees.search.evidence import Items, OwnItems
 from labeltrees.search.evidence_arrays import ShortRows, strongest_entries
 
-# The most frequent items get weights in closed form: 3 seconds, and 340 MB. The next ones, if they are in enough
-# baskets, get them among the items that are most often in the same baskets.
+# The MAX_DENSE most frequent items get weights in closed form, in 3 seconds and with 340 MB. Of the next MAX_SPARSE,
+# those in at least MIN_BASKETS baskets get weights of the N_OTHERS items that are most often in the same baskets.
 MAX_DENSE, MAX_SPARSE, MIN_BASKETS, N_OTHERS = 4096, 20_000, 5, 64
-N_KEPT = 512  # largest weights of an item
+N_KEPT = 512  # largest weights kept per item
 N_PROPOSED = 64  # labels that an item proposes
-_NEVER = -1000.0  # the weight of an item for itself, where no item is bought again
-_MAX_PAIRS = 50_000_000  # of items in the same basket: larger baskets are left out, which bounds the memory
+_NEVER = -1000.0  # weight of an item for itself, if no training point repeats an item
+_MAX_PAIRS = 50_000_000  # of items in the same basket: larger baskets are left out, to bound the memory
 
 
 def make_own(known: KnownPoints) -> OwnItems:
-    """Return rows with which the measure of a label is the value of the same item among the features."""
+    """Return evidence that measures a label by the value of the same item among the features."""
     items = _items_of(known)
     features = np.flatnonzero(items >= 0)
     rows = sp.csr_array((np.ones(len(features)), (items[features], features)), shape=(known.Y.shape[1], len(items)))
@@ -31,14 +31,14 @@ def make_own(known: KnownPoints) -> OwnItems:
 
 
 def make_items(known: KnownPoints, ridge: float) -> Items:
-    """Return the weights of other items for each label: those of EASE on the frequent items, sparse ones beyond them.
+    """Return the weights of other items for each label: EASE on the frequent items, sparse weights for rarer ones.
 
-    The basket of a point are its features and its labels.
+    The basket of a point is its features and its labels.
     """
     items = _items_of(known)
     n_labels, n_features = known.Y.shape[1], len(items)
     baskets, label_of, feature_of = make_baskets(known.X, known.Y, items)
-    repeats = baskets.nnz != known.X.nnz + known.Y.nnz  # a point has one of its features as a label
+    repeats = baskets.nnz != known.X.nnz + known.Y.nnz  # some point has an item as both feature and label
     weights = np.ones(baskets.shape[0]) if known.weights is None else known.weights
     baskets, weights = merge_equal(baskets, weights)
     counts = baskets.T @ (weights > 0).astype(np.float64)
@@ -66,7 +66,7 @@ def make_items(known: KnownPoints, ridge: float) -> Items:
             values.append(own)
     proposals = _proposals(rows, columns, values, (n_labels, n_features))
     is_item = np.flatnonzero(items >= 0)
-    if not repeats:  # nor will a query
+    if not repeats:  # so no label repeats an item of the query
         rows.append(items[is_item])
         columns.append(is_item)
         values.append(np.full(len(is_item), _NEVER))
@@ -87,7 +87,7 @@ def _proposals(rows: list[Any], columns: list[Any], values: list[Any], shape: tu
 
 
 def merge_equal(baskets: Any, weights: Any) -> tuple[Any, Any]:
-    """Return each of some baskets (N, m) once, with the sum of its weights: the points of a group are often one basket.
+    """Return each distinct basket of (N, m) once, with its total weight: the points of a group are often one basket.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def merge_equal(baskets: Any, weights: Any) -> tuple[Any, Any]:
     >>> merged.toarray().tolist(), weights.tolist()
     ([[1.0, 1.0, 0.0], [0.0, 1.0, 0.0]], [1.0, 1.0])
     """
-    # Two different ones of a million baskets have the same hash with a chance below 1e-7.
+    # Among a million different baskets, the probability that any two have the same hash is below 1e-7.
     numbers = np.random.default_rng(0).integers(2**64 - 1, size=baskets.shape[1], dtype=np.uint64)
     hashes = baskets.astype(np.uint64) @ numbers
     _, first, place = np.unique(hashes, return_index=True, return_inverse=True)
@@ -121,7 +121,7 @@ def make_baskets(X: Any, Y: Any, items: Int64s) -> tuple[Any, Int64s, Int64s]:
 
 
 def _gram(baskets: Any, weights: Any, feature_of: Int64s) -> Any:
-    """Return the weight of the baskets that an item shares with each item that is a feature."""
+    """Return the total weight of the baskets that each item shares with each item that is a feature."""
     sizes = np.diff(baskets.indptr).astype(np.int64)
     order = np.argsort(sizes, kind="stable")
     is_small = np.zeros(len(sizes), dtype=bool)

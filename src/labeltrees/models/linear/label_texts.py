@@ -29,7 +29,7 @@ class TextPoints(NamedTuple):
 def with_label_texts(labels: LabelSets, given: Any, *, adds_labels: bool) -> tuple[LabelSets, LabelTexts | None]:
     """Return the labels and their texts.
 
-    Labels that only `label_texts` names come at the end if `adds_labels`; otherwise they are left out.
+    Labels that occur only in `given` are appended if `adds_labels`; otherwise they are left out.
     """
     if given is None:
         return labels, None
@@ -48,7 +48,7 @@ def with_label_texts(labels: LabelSets, given: Any, *, adds_labels: bool) -> tup
 
 
 def labels_to_read(Y: Any, which: str, embedding: float) -> Any:
-    """Return the labels whose texts are used, ascending; the arguments are those of `add_points` and the model."""
+    """Return the labels whose texts are used, ascending; `which` is that of `add_points`, `embedding` a weight."""
     if embedding > 0 or which == "all":
         return np.arange(Y.shape[1])
     if which in ("none", "auto"):
@@ -62,7 +62,7 @@ def text_points(texts: LabelTexts | None, encoder: Encoder | None, labels: Any, 
         return None
     lists = [texts.of(label) for label in labels.tolist()]
     rows = encoder.transform([text for of_label in lists for text in of_label])
-    known = np.flatnonzero(np.diff(rows.indptr) > 0)  # texts without a known word say nothing
+    known = np.flatnonzero(np.diff(rows.indptr) > 0)  # texts with at least one known word
     if len(known) == 0:
         return None
     rows = sp.csr_array(rows[known])
@@ -80,7 +80,7 @@ def add_points(
     which : {"none", "auto", "missing", "all"}
         Which labels get extra points: none (also "auto"), those without a point in Y, or all.
     weight : float
-        Weight of an extra point.
+        Weight of an extra point, relative to the mean weight of a point.
     """
     if points is None or which in ("none", "auto"):
         return X, Y, weights
@@ -96,7 +96,7 @@ def add_points(
 def add_copies(
     X: Any, Y: Any, weights: Float64s | None, added: tuple[Any, Any], weight: float
 ) -> tuple[Any, Any, Float64s | None]:
-    """Return X, Y and the point weights with other points and their labels, which have this weight."""
+    """Return X, Y and the point weights with `added` rows and labels; `weight` is relative to the mean weight."""
     rows, labels = added
     n = rows.shape[0]
     if n == 0:
@@ -109,20 +109,20 @@ def add_copies(
 
 
 def text_embeddings(X: Any, Y: Any, points: TextPoints | None, weight: float, n_jobs: int | None) -> Any:
-    """Return label embeddings: PIFA plus `weight` times the label's own texts; None without texts or weight."""
+    """Return label embeddings: PIFA plus `weight` times the label's own texts; None without texts or weight 0."""
     if points is None or weight == 0:
         return None
     of_texts = pifa(points.rows, _indicator(points.labels, Y.shape[1]), n_jobs=n_jobs)
     return sp.csr_array(pifa(X, Y, n_jobs=n_jobs)) + weight * sp.csr_array(of_texts)
 
 
-# Items with few events. They get copies of points of the items whose texts are most similar.
-_FEW, _ENOUGH = 1, 5  # weight of the points of an item that needs them, and of one that gives them
+# Items with few events get copies of points of the items with the most similar texts.
+_FEW, _ENOUGH = 1, 5  # total weight of the points: at most this to get copies, at least this to give them
 _N_SIMILAR, _N_COPIED, _MAX_COLD = 3, 20, 5_000
 
 
 def add_item_features(X: Any, encoder: ItemEncoder, names: Any) -> tuple[Any, ItemEncoder]:
-    """Return X and the encoder with a feature for each label that has none: a new item can be in a basket, too."""
+    """Return X and the encoder with a feature for each label that has none: a new item can be in a basket too."""
     known = set(encoder.feature_names.tolist()) | set(encoder.item_ids)
     added = [name for name in names.tolist() if name not in known]
     if not added:
@@ -136,15 +136,15 @@ def add_item_features(X: Any, encoder: ItemEncoder, names: Any) -> tuple[Any, It
 def cold_item_points(X: Any, Y: Any, weights: Float64s | None, texts: LabelTexts, items: Any) -> tuple[Any, Any]:
     """Return points that teach a model about items with few events: rows (n, d) and their labels (n, L).
 
-    They are copies of points of the items with the most similar texts, where the item takes the place of the similar
-    one: once as a label, once as a feature.
+    They are copies of points of the items with the most similar texts. The new item replaces the similar one, as a
+    label in some copies and as a feature in others.
 
     Parameters
     ----------
     X : csr_array (N, d)
     Y : csr_array (N, L)
     weights : array (N,), optional
-        The points of a basket have the weight 1 together.
+        The points of one basket have a total weight of 1.
     texts : LabelTexts
     items : int array (d,)
         The label of each feature, or -1.
@@ -180,7 +180,7 @@ def cold_item_points(X: Any, Y: Any, weights: Float64s | None, texts: LabelTexts
 def _copies(
     X: Any, Y: Any, by: Any, other: int, label: int, feature_of: Any, *, as_label: bool
 ) -> list[tuple[Any, Any]]:
-    """Return copies of points with `label` in the place of `other`; none that have it as a feature and as a label."""
+    """Return copies of points with `label` instead of `other`, except those with it as both feature and label."""
     column = other if as_label else feature_of[other]
     points = by.indices[by.indptr[column] : by.indptr[column + 1]][:_N_COPIED]
     rows, labels = sp.csr_array(X[points]), sp.csr_array(Y[points])
@@ -205,5 +205,5 @@ def _indicator(labels: Any, n_labels: int) -> Any:
 def _stack(above: Any, below: Any) -> Any:
     both: Any = [above, below]
     stacked: Any = sp.csr_array(sp.vstack(both, format="csr"), dtype=np.float32)
-    stacked.has_sorted_indices = stacked.has_canonical_format = True  # so are both
+    stacked.has_sorted_indices = stacked.has_canonical_format = True  # as in both inputs
     return stacked

@@ -1,11 +1,11 @@
 """Names of labels as evidence: how likely a label is for a text that contains words of its name.
 
-A logistic regression gives the probability that a text has a label, from the features (words, pieces of words) of the
-label's texts that the text has: how many these are, how rare, how large a share of a text of the label they are, and
-how often labels with the feature in their texts were right for texts that have it. All of these are sums over features,
-so a label has a row of weights over features and a bias. They are learned from some labels, and applied to others.
-Labels without training points become candidates. For labels with points, which the trees propose, their number weighs
-against their names.
+A logistic regression gives the probability that a text has a label, from the features (words, pieces of words) that the
+text shares with the label's texts: their number, their rarity, their share of a text of the label, and how often labels
+with the feature in their texts were right for texts that have it. All of these are sums over features, so a label has a
+row of weights over features and a bias. They are learned from some labels, and applied to others. Labels without
+training points become candidates. Labels with points are proposed by the trees; the more points a label has, the less
+its name counts.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from labeltrees.search.evidence import NO_NAME, Evidence, Names
 from labeltrees.search.evidence_arrays import ShortRows, from_short, strongest_entries, to_short
 from labeltrees.search.request import SearchRequest
 
-MOST_FEATURES = 64  # of a label's texts: those with the largest shares
-_SAMPLE_POINTS, _SAMPLE_PAIRS = 5000, 300_000  # that the regression sees, and that features are counted in
-_N_COMPARED = 50  # labels per point that the regression sees
-_PRIOR_POINTS = 20.0  # how much the regression on features counts, beside what was counted for a feature itself
-_LEAST = 50  # positive examples of the regression, pairs of held-out labels
-_SHARE_OF_LABELS, _MOST_OF_POINTS = 0.1, 0.01  # labels to hold out, and how many points such a label may have
+MOST_FEATURES = 64  # kept per label: those with the largest shares
+_SAMPLE_POINTS, _SAMPLE_PAIRS = 5000, 300_000  # for the regression, and for counting features
+_N_COMPARED = 50  # labels per point for the regression
+_PRIOR_POINTS = 20.0  # weight of the regression's estimate, relative to the feature's own counts
+_LEAST = 50  # minimum positive examples of the regression, and pairs with held-out labels
+_SHARE_OF_LABELS, _MOST_OF_POINTS = 0.1, 0.01  # held-out labels; largest share of points of one
 _N_RANKED = 20
-_TOLERANCE = 0.002  # of the mean of P@1, 3 and 5 of other labels
+_TOLERANCE = 0.002  # allowed loss in the mean of P@1, 3 and 5 of points without held-out labels
 _WEIGHTS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8)
 _POWERS = (1.0, 0.7, 0.5, 0.35)
 _POINTS_LIKE_A_NAME = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
-_FORGOTTEN = 1000.0  # times fewer: the name of a label with so many points is left out
+_FORGOTTEN = 1000.0  # names of labels with more than this many times `NameUse.points` points are left out
 
 
 class NameFeatures(NamedTuple):
-    """The features of labels' texts (L, d): each with its share of the idf of a text, the largest of several texts."""
+    """The features of labels' texts (L, d), as shares of the idf of a text (the largest of several), and the idf."""
 
     shares: Any
     idf: Float64s
@@ -51,7 +51,7 @@ class NameFeatures(NamedTuple):
 
 @dataclass(frozen=True)
 class NameModel:
-    """The regression: what a feature adds to the log odds of labels that have it in their texts.
+    """The regression: the amount that a feature adds to the log odds of labels with it in their texts.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class NameModel:
         For every feature: a constant, its idf, its own log odds, its share; for the label: a constant, and the
         logarithm of the number of its features.
     log_odds : float64 (d,)
-        Of a label with the feature in its texts, for a text that has the feature.
+        Log odds that a label with the feature in its texts is right for a text that has the feature.
     """
 
     coefficients: Float64s
@@ -81,14 +81,14 @@ class NameUse(NamedTuple):
     Parameters
     ----------
     weight : float
-        Of the evidence.
+        Weight of the evidence.
     power : float
-        What the log odds are multiplied with.
+        Factor of the log odds.
     points : float
-        The number of points that count as much as a name; 0: names of labels with points count nothing.
+        The number of points that count as much as a name; 0: names of labels with points are ignored.
     """
 
-    weight: float = 0.3  # the defaults are for points too few to learn from
+    weight: float = 0.3  # defaults if there are too few points to learn from
     power: float = 1.0
     points: float = 0.0
 
@@ -120,7 +120,7 @@ def name_features(texts: LabelTexts | None, encoder: Encoder | None, X: Any) -> 
 
 
 def make_names(rows: Any, bias: Float64s, proposed: Any = None, n_proposed: int = Names.n_proposed) -> Names:
-    """Return the evidence of rows of weights (L, d), which proposes the labels `proposed` (L,), by default all."""
+    """Return evidence with rows of weights (L, d) that proposes the labels marked in `proposed` (L,), or all."""
     has_row = np.diff(rows.indptr) > 0
     found = rows if proposed is None else keep_rows(rows, proposed)
     own = np.repeat(np.arange(rows.shape[0], dtype=np.int32), np.diff(found.indptr))
@@ -135,14 +135,14 @@ def make_names(rows: Any, bias: Float64s, proposed: Any = None, n_proposed: int 
 
 
 def keep_rows(rows: Any, kept: Any) -> Any:
-    """Return a matrix in which other rows than the `kept` ones (L,) are empty."""
+    """Return the matrix with all rows empty except those marked in `kept` (L,)."""
     entries = np.repeat(kept, np.diff(rows.indptr))
     indptr = np.concatenate([[0], np.cumsum(np.where(kept, np.diff(rows.indptr), 0))])
     return sp.csr_array((rows.data[entries], rows.indices[entries], indptr), shape=rows.shape)
 
 
 def names_with(model: NameModel, names: NameFeatures, counts: Int64s, use: NameUse) -> Names:
-    """Return the evidence of all labels, of which `counts` has the number of points (L,)."""
+    """Return the evidence of all labels; `counts` (L,) has the number of points of each."""
     rows, bias = model.weights(names)
     kept = counts <= use.points * _FORGOTTEN
     rows = keep_rows(rows, kept)
@@ -157,7 +157,7 @@ def names_with(model: NameModel, names: NameFeatures, counts: Int64s, use: NameU
 
 
 def train_names(known: KnownPoints, names: NameFeatures) -> NameModel:
-    """Learn how features of texts speak for labels: features are counted with one half of the labels, for the other."""
+    """Train the regression on one half of the labels, with log odds of features counted on the other half."""
     rng = np.random.default_rng([known.seed, 3])
     Y = known.Y
     can_learn = (np.bincount(Y.indices, minlength=Y.shape[1]) > 0) & (np.diff(names.shares.indptr) > 0)
@@ -182,7 +182,7 @@ def train_names(known: KnownPoints, names: NameFeatures) -> NameModel:
 
 
 def _sums(X: Any, names: NameFeatures, odds: Float64s, rows: Any, labels: Any) -> Float64s:
-    """Return for pairs of a point and a label the sums over the features of the label that the point has (n, 5)."""
+    """Return the inputs of the regression (n, 5) for pairs of a point and a label: sums over shared features."""
     present = sp.csr_array((np.ones(len(X.data)), X.indices, X.indptr), shape=X.shape)
     sums = []
     for start in range(0, len(rows), 50_000):
@@ -196,8 +196,8 @@ def _sums(X: Any, names: NameFeatures, odds: Float64s, rows: Any, labels: Any) -
 def feature_odds(known: KnownPoints, names: NameFeatures, used: Any, rng: np.random.Generator) -> Float64s:
     """Return for each feature the log odds of a label that has it in its texts, for a point that has it (d,).
 
-    They are counted over the `used` labels (L,). A regression on the number of points and of labels with the feature
-    fills the gaps.
+    They are counted over the `used` labels (L,). For features with few counts, a regression on the number of points and
+    of labels with the feature estimates them.
     """
     Y, n_features = known.Y, known.X.shape[1]
     points = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
@@ -226,10 +226,9 @@ def feature_odds(known: KnownPoints, names: NameFeatures, used: Any, rng: np.ran
 
 @dataclass(frozen=True)
 class Ranked:
-    """Labels that trees or names propose for held-out points, all (n, m): scores, log odds by names, points, truth.
+    """Labels that trees or names propose for held-out points, all (n, m): scores, log odds by names, points, hits.
 
-    `held_out` says which of the labels had no points for the model that was asked, and `n_held_out` (n,) how many of
-    these each point has.
+    `held_out` marks labels that had no points when the model was trained; `n_held_out` (n,) counts those of each point.
     """
 
     scores: Float64s
@@ -257,8 +256,8 @@ class Ranked:
 def learn_use(known: KnownPoints, names: NameFeatures, split: Any, bound: Any) -> NameUse:
     """Return how much names count, learned on held-out points and held-out labels.
 
-    The weight and power are those that find the most held-out labels, among those that leave the precision of points
-    without such labels as it is. `points` is 0 unless another value gains something beyond luck on all points.
+    The weight and power are those that find the most held-out labels without lowering the precision of points without
+    such labels by more than a tolerance. `points` is 0 unless another value has a significant gain on all points.
 
     Parameters
     ----------
@@ -301,7 +300,7 @@ def learn_use(known: KnownPoints, names: NameFeatures, split: Any, bound: Any) -
 
 
 def rank(known: KnownPoints, model: NameModel, names: NameFeatures, X: Any, Y: Any) -> Ranked:
-    """Return what a model and names say about held-out points with the labels Y, some of which the model has not."""
+    """Rank labels for held-out points by a model and names; the model was trained without some of the labels in Y."""
     searcher, n_jobs = known.model.searcher_, known.model.n_jobs
     n_ranked = min(_N_RANKED + 10, Y.shape[1])
     request = known.model.complete_request(SearchRequest(n_ranked, evidence=False))
@@ -316,7 +315,7 @@ def rank(known: KnownPoints, model: NameModel, names: NameFeatures, X: Any, Y: A
     labels = np.take_along_axis(labels, order, axis=1)
     scores = np.concatenate([found.scores, np.zeros((len(labels), labels.shape[1] - found.scores.shape[1]))], axis=1)
     scores = np.take_along_axis(scores, order, axis=1)
-    # The trees do not have the labels that names propose, so no label is there twice; -1 is.
+    # Names propose only labels that the trees lack, so only -1 occurs more than once.
     is_label = labels >= 0
     is_label[:, 1:] &= np.diff(labels, axis=1) != 0
     known_labels = np.where(is_label, labels, 0)

@@ -1,4 +1,4 @@
-"""The points of an update: features and labels of new and old points in the columns of the model and new ones."""
+"""The points of an update: features and labels of old and new points, in the model's columns and new columns."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class UpdateData:
-    """What an update trains on, and what the model keeps of it.
+    """The points that an update trains on, and the data that the model keeps.
 
     Parameters
     ----------
     points : UpdatePoints
         Old points first, then new ones.
     n_labels, n_features : int
-        With the new ones.
+        Including new ones.
     names : LabelNames, optional
     encoder : Encoder, optional
     feature_names : array of str, optional
@@ -58,7 +58,7 @@ class UpdateData:
 
 
 def read_update(model: LabelTreeClassifier, X: Any, Y: Any, replay: Any, *, grow: bool = True) -> UpdateData:
-    """Return the points of an update, checked; only if it may `grow` does the encoder get new columns."""
+    """Return the points of an update, checked; the encoder gets new columns only if `grow`."""
     given = arguments_of(X, Y, None)
     old = None if replay is None else read_replay(replay)
     encoder = encoder_of(model)
@@ -117,7 +117,7 @@ def _rows(
     """Return features in the columns of the model, and the names of all columns."""
     X: Any = given.X
     if isinstance(encoder, TextEncoder) and isinstance(source, Dataset) and source.texts is not None:
-        X = list(source.texts)  # the model's own words
+        X = list(source.texts)  # encoded by the model's own vectorizer
     elif given.encoder is not None or given.feature_names is not None:
         own = given.feature_names if given.encoder is None else given.encoder.feature_names
         if own is not None and names is not None and is_sparse(X):
@@ -144,7 +144,7 @@ def _rows(
 
 
 def _align_columns(X: Any, own: Any, names: Any, *, fixed: bool) -> tuple[Any, Any]:
-    """Return X with its columns moved to those of the same name; unknown ones are new, or left out if `fixed`."""
+    """Return X with columns ordered as in `names`; columns with unknown names are appended, or dropped if `fixed`."""
     place = {name: column for column, name in enumerate(np.asarray(names).tolist())}
     new = [name for name in np.asarray(own).tolist() if name not in place]
     if not fixed:
@@ -160,9 +160,9 @@ def _align_columns(X: Any, own: Any, names: Any, *, fixed: bool) -> tuple[Any, A
 
 
 def grow_encoder(encoder: Encoder, contexts: Any, given: FitArguments, n_points: int | None) -> Encoder:
-    """Return the encoder with a column for each new word or item; the columns that it has do not change.
+    """Return the encoder with a column for each new word or item; existing columns do not change.
 
-    A vectorizer with several parts, with hashed terms or with a given vocabulary stays as it is.
+    A vectorizer with several parts, with hashed terms or with a given vocabulary is not changed.
     """
     if isinstance(encoder, TextEncoder):
         return encoder if not contexts else _grow_words(encoder, contexts, n_points or 0)
@@ -212,7 +212,7 @@ def _grow_words(encoder: TextEncoder, texts: list[Any], n_points: int) -> TextEn
     names = seen.names()
     idf = old.idf
     if idf is not None and seen.idf is not None:
-        # Smoothed idf is 1 + log((1 + n) / (1 + df)): the same df among the points of both.
+        # Smoothed idf is 1 + log((1 + n) / (1 + df)): the same df, with n the number of old and new points.
         shift = np.log((1 + n_points + len(texts)) / (1 + len(texts)))
         idf = np.concatenate([idf, (seen.idf[added] + shift).astype(idf.dtype)])
     terms = encode_names([*old.names(), *(names[number] for number in added)])

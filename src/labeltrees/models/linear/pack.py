@@ -1,4 +1,4 @@
-"""From trained classifiers to the chunks of a tree: sparse chunks for sparse points, full matrices for dense points."""
+"""Packing classifiers into the chunks of a tree: sparse chunks for sparse points, full matrices for dense points."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class PackedTree(NamedTuple):
 
 
 def pack_tree(routed: RoutedTree, trained: list[tuple[Bundle, str]], runner: Runner, *, in_memory: bool) -> PackedTree:
-    """Return the chunks of a tree, the most visited first; in a file without a name unless `in_memory`."""
+    """Return the chunks of a tree, the most visited first; in an unnamed temporary file unless `in_memory`."""
     results, names, n_jobs = runner.results, [name for _, name in trained], runner.n_jobs
     tree, n_features = routed.grown.tree, routed.inputs.points.n_features
     if results[names[0]].get("features") is None:
@@ -39,7 +39,7 @@ def pack_tree(routed: RoutedTree, trained: list[tuple[Bundle, str]], runner: Run
         return PackedTree(store, matrix.size)
     rank = Task(rank_features, {"trained": names, "n_features": n_features})
     runner.run("Ranking features", [rank])
-    groups: dict[Any, list[str]] = {}  # a node whose children were trained apart is put together
+    groups: dict[Any, list[str]] = {}  # joins nodes whose children were trained by several tasks
     for number, (bundle, name) in enumerate(trained):
         groups.setdefault(number if bundle.edges is None else bundle.roots, []).append(name)
     inputs = {"rank": rank.name, "tree": routed.grown.name, "n_labels": tree.n_labels, "n_features": n_features}
@@ -77,7 +77,7 @@ def pack_nodes(
     n_features: int,
     n_jobs: int | None = None,
 ) -> Outcome:
-    """Return the chunks of the nodes whose classifiers are in these results; those of a whole tree in final order."""
+    """Return the chunks of the nodes whose classifiers are in `trained`; those of a whole tree are in final order."""
     whole = read_tree(results, tree, n_labels).tree
     found, ranks = [results[name] for name in trained], np.array(results[rank]["rank"])
     if found[0].get("edges") is None:  # the whole tree
@@ -108,7 +108,7 @@ def pack_nodes(
 def _assemble(
     tree: LabelTree, packed: list[str], rank: str, n_features: int, results: Results, *, in_memory: bool
 ) -> ChunkStore:
-    """Return the chunks of the whole tree from those of some nodes each."""
+    """Join the results of `pack_nodes` into the chunks of the whole tree."""
     if len(packed) == 1 and results.folder is None:
         chunks, offsets = results[packed[0]]["chunks"], results[packed[0]]["offsets"]
     else:
@@ -120,7 +120,7 @@ def _assemble(
         offsets[order] = np.cumsum(sizes[order]) - sizes[order]
         n_bytes = int(sizes.sum()) + TAIL
         chunks = np.zeros(n_bytes, np.uint8) if in_memory else _file(results.folder, n_bytes)
-        for name in packed:  # mapped one at a time: the pages of all would count as memory
+        for name in packed:  # mapped one at a time: mapped pages count as memory
             own = results[name]
             source, starts = own["chunks"], own["offsets"].tolist()
             for node, begin, size in zip(own["nodes"].tolist(), starts, _sizes(own).tolist(), strict=True):
@@ -133,7 +133,7 @@ def _assemble(
 
 
 def _sizes(packed: Any) -> NDArray[np.int64]:
-    """Return the bytes of each chunk."""
+    """Return the number of bytes of each chunk."""
     offsets = packed["offsets"]
     ends = np.sort(np.append(offsets, len(packed["chunks"]) - TAIL))
     sizes: NDArray[np.int64] = ends[np.searchsorted(ends, offsets, side="right")] - offsets

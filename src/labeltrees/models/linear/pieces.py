@@ -1,7 +1,7 @@
-"""Pieces of a tree that are trained by one task: bundles of node tasks, each worth its overhead and within memory.
+"""Pieces of a tree that one task trains: bundles of node tasks, large enough for the overhead and within memory.
 
-A bundle is some subtrees below one node, trained from one gathering of their points, or some children of one node that
-is too large for that. Which bundles there are changes no weight.
+A bundle is some subtrees below one node, whose points are gathered once, or some children of one node that is too large
+for that. The weights do not depend on the bundles.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from labeltrees.models.linear.trees import GrownTree
 from labeltrees.tree.label_tree import LabelTree
 
 LANES = 16  # children that are trained together; a task never cuts such a group
-BUNDLES = 48  # aim at this many or more, to keep the workers of a small cluster equally busy
+BUNDLES = 48  # aim at this many or more, to keep all workers of a small cluster busy
 LEAST_COST = 100_000_000  # multiplications per pass over the points: about 0.1 s of training
-MOST_COST = 10_000_000_000  # about 10 s: large data have more bundles, for more workers
+MOST_COST = 10_000_000_000  # about 10 s: large datasets have more bundles, for more workers
 
 
 class Bundle(NamedTuple):
@@ -32,7 +32,7 @@ class Bundle(NamedTuple):
     edges: tuple[int, int] | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Return the bundle as the inputs of a task."""
+        """Return the bundle in the form of task inputs."""
         return {"roots": list(self.roots), "edges": None if self.edges is None else list(self.edges)}
 
 
@@ -40,7 +40,7 @@ class Bundle(NamedTuple):
 class NodeSizes:
     """Upper bounds for every node, from counts: points with several labels below a node are counted more than once.
 
-    `n_without` points without labels train the root too.
+    The `n_without` points without a label in the tree count at the root.
     """
 
     grown: GrownTree
@@ -84,7 +84,7 @@ class NodeSizes:
 
 
 def bundle_bytes(sizes: NodeSizes, node: int, n_points: int, n_features: int, n_threads: int) -> int:
-    """Return the bytes that training a subtree needs at most, at this node or below it."""
+    """Return an upper bound of the bytes for training the subtree of a node."""
     values, pairs = int(sizes.values[node]), int(sizes.pairs[node])
     rows, columns = min(pairs, n_points), min(values, n_features)
     gathered = values * 8 + rows * 16 + pairs * 24 + n_features * 5
@@ -94,7 +94,7 @@ def bundle_bytes(sizes: NodeSizes, node: int, n_points: int, n_features: int, n_
 
 
 def target_cost(total: float) -> float:
-    """Return the cost that a task should have at most; it does not depend on the number of workers."""
+    """Return the maximum cost that a task should have; it does not depend on the number of workers."""
     return min(max(total / BUNDLES, LEAST_COST), MOST_COST)
 
 
@@ -138,7 +138,7 @@ def plan_bundles(sizes: NodeSizes, points: Blocks, max_bytes: int, n_threads: in
 
 
 def _node_bundles(tree: LabelTree, node: int, cost: float, target: float) -> Iterator[Bundle]:
-    """Yield one node, in ranges of its children if it costs much; a range never cuts a group of lanes."""
+    """Yield the bundles of one node: ranges of its children if it is expensive. A range never cuts a group of lanes."""
     first, last = (int(place) for place in tree.child_ptr[node : node + 2])
     n_edges = last - first
     n_groups = -(-n_edges // LANES)
@@ -151,8 +151,8 @@ def _node_bundles(tree: LabelTree, node: int, cost: float, target: float) -> Ite
 class NodeTasks(NamedTuple):
     """Task i trains the children ``first_edge[i]`` to ``first_edge[i] + n_edges[i]`` of a node.
 
-    Edges are positions in ``tree.children``. The weights of a task depend only on its own input, so any tasks can be
-    trained together, or somewhere else.
+    Edges are positions in ``tree.children``. The weights of a task depend only on its own input, so tasks can be
+    trained in any combination, on any machine.
     """
 
     node: Int64s
@@ -181,7 +181,7 @@ class TreePiece(NamedTuple):
     edge_ids : int64 (n_edges,)
         Number of each edge in the whole tree.
     tasks : NodeTasks
-        What to train; the first node may only hold the subtrees together.
+        What to train. The first node is not trained if it only joins several subtrees.
     ranges : list of (int, int)
         The positions of the labels.
     root : int
@@ -200,7 +200,7 @@ class TreePiece(NamedTuple):
 
 
 def cut_subtrees(grown: GrownTree, roots: list[int]) -> TreePiece:
-    """Return the subtrees with these roots, below a node that holds them together if there are several."""
+    """Return the subtrees with these roots, joined by an extra node if there are several."""
     tree, layout = grown.tree, grown.layout
     nodes = [np.array(roots, np.int64)]
     child_ptr, children = tree.child_ptr, tree.children.astype(np.int64)
@@ -211,7 +211,7 @@ def cut_subtrees(grown: GrownTree, roots: list[int]) -> TreePiece:
     edges = _edges(child_ptr, inside)
     n_children = child_ptr[inside + 1] - child_ptr[inside]
     ranges = _merge([(int(layout.node_start[root]), int(layout.node_end[root])) for root in roots])
-    extra = 0 if len(roots) == 1 else 1  # the node that holds them together
+    extra = 0 if len(roots) == 1 else 1  # the node that joins them
     targets = children[edges]
     is_node = targets >= 0
     local = np.empty(len(edges), np.int64)
@@ -232,9 +232,9 @@ def cut_subtrees(grown: GrownTree, roots: list[int]) -> TreePiece:
 
 
 def cut_children(grown: GrownTree, node: int, first: int, last: int) -> TreePiece:
-    """Return a node with all labels below each child directly below it, and the edges [first, last) to train.
+    """Return a node whose children have all their labels as direct children, and the edges [first, last) to train.
 
-    The other children stay: their points are negatives.
+    The other children are kept: their points are negatives.
     """
     tree, layout = grown.tree, grown.layout
     begin, end = (int(place) for place in tree.child_ptr[node : node + 2])
@@ -256,7 +256,7 @@ def cut_children(grown: GrownTree, node: int, first: int, last: int) -> TreePiec
 
 
 def local_labels(positions: Any, ranges: list[tuple[int, int]]) -> Int64s:
-    """Return the place of positions among those of all ranges."""
+    """Return the index of each position among the positions of all ranges."""
     starts = np.array([begin for begin, _ in ranges])
     before = np.cumsum([0, *(end - begin for begin, end in ranges)])
     number = np.searchsorted(starts, positions, side="right") - 1

@@ -73,28 +73,28 @@ def _need_times(times: Any) -> None:
 
 @dataclass(frozen=True, eq=False)
 class TrainingPoints:
-    """The points to train on, and what the model keeps of them.
+    """The points to train on, and the data that the model keeps.
 
     Parameters
     ----------
     blocks : Blocks
-        Points, labels and weights, with the points that texts of labels add.
+        Points, labels and weights, including the points added from label texts.
     n_points : int
-        The number of points, without those that texts of labels add.
+        The number of points, without those added from label texts.
     label_counts : int64 (L,), optional
-        Points of each label, without those that texts of labels add; None: as in the blocks.
+        Number of points of each label, without those added from label texts; None: as in the blocks.
     names : LabelNames, optional
     encoder : Encoder, optional
-        What turns a context into a row of X.
-    label_texts : texts of the labels, optional
+        Turns a context into a row of X.
+    label_texts : LabelTexts, optional
     embeddings : matrix (L, d), optional
         Embeddings for the tree; None: PIFA.
     trend : float32 (L,), optional
-        What scores of labels are multiplied with.
+        Factor of each label's score.
     groups : int64 (n,), optional
         Points with the same number are held out together.
     seconds : float
-        The time it took to read them.
+        Time spent on reading the points.
     """
 
     blocks: Blocks
@@ -119,12 +119,12 @@ def read_points(
     times: Any = None,
     groups: Any = None,
 ) -> TrainingPoints:
-    """Check the arguments of `fit`, make features of texts or contexts, and add the points of label texts.
+    """Check the arguments of `fit`, encode texts or contexts, and add points from label texts.
 
     Sets `n_features_in_` and `feature_names_in_` of the model.
     """
     started = time.perf_counter()
-    # A vectorizer of the model makes the features, also of texts that have features of another one.
+    # If the model has a vectorizer, it makes the features, even of a dataset with features of another one.
     own_texts = X.texts if isinstance(X, Dataset) and model.vectorizer is not None else None
     X, Y, sample_weight, label_names, feature_names, encoder, label_texts, times, groups = arguments_of(
         X, Y, sample_weight, label_texts, times, groups
@@ -183,7 +183,7 @@ def read_points(
 
 
 def refuse_in_parts(model: Any, given: Mapping[str, Any] | None = None) -> None:
-    """Refuse what needs all points in memory: settings of a model, and `given` arguments of `fit`."""
+    """Refuse settings of a model and `given` arguments of `fit` that need all points in memory."""
     for name, value in (given or {}).items():
         if value is not None:
             refuse(name, "None for a dataset in parts that is read part by part", value)
@@ -227,5 +227,5 @@ def read_parts(model: Any, data: PartsDataset, label_names: Any = None) -> Train
 
 
 def _with_own_groups(groups: Int64s, n_more: int) -> Int64s:
-    """Return the groups with those of more points, each in a new group."""
+    """Return the groups extended by `n_more` points, each in a new group."""
     return np.concatenate([groups, groups.max(initial=0) + 1 + np.arange(n_more)])

@@ -85,11 +85,11 @@ class LinearPredictionMixin(PredictionMixin):
 
     @property
     def encoder_(self) -> Encoder | None:
-        """What turns texts or lists of items into features; None if the model was fitted on a matrix without one."""
+        """The encoder of texts or lists of items; None if the model was fitted on a matrix without one."""
         return encoder_of(self)
 
     def queries(self, dataset: Dataset) -> Any:
-        """Return the features of a dataset; its texts, if its features were not made by the model's vectorizer."""
+        """Return the features of a dataset, or its texts if the model's vectorizer did not make its features."""
         if dataset.texts is None or not self.takes_texts:
             return dataset.X
         is_foreign = dataset.vectorizer is not None and dataset.vectorizer is not self.vectorizer_
@@ -111,11 +111,11 @@ class LinearPredictionMixin(PredictionMixin):
 
     @property
     def trend_(self) -> Any:
-        """What scores of labels are multiplied with because of their trend (L,); None without one."""
+        """The factor of each label's score from its trend (L,); None without a trend."""
         return self.searcher_.trend
 
     def complete_request(self, request: SearchRequest) -> SearchRequest:
-        """Return the request as `searcher_` takes it: with the trend, the fitted defaults, and discounts."""
+        """Return the request in the form for `searcher_`: with the trend, the fitted defaults, and discounts."""
         request = self._with_calibration(request)
         if self.searcher_.trend is not None:
             if (
@@ -124,7 +124,7 @@ class LinearPredictionMixin(PredictionMixin):
                 and request.search is None
                 and request.beam == AS_FITTED
             ):
-                request = replace(request, search="paths", beam=self.beam)  # asked for: faster, and not exact
+                request = replace(request, search="paths", beam=self.beam)  # the user chose it: faster, but not exact
             request = replace(request, label_weight=self.searcher_.with_trend(request.label_weight))
         return super().complete_request(request)
 
@@ -137,7 +137,7 @@ class LinearPredictionMixin(PredictionMixin):
         return PointExplainer(self, points, x if isinstance(x, str) else None).explain
 
     def _n_proposed(self, k: int) -> int:
-        # `agreement` is about the trees' lists, before evidence.
+        # `agreement` applies to the trees' lists, before evidence.
         evidence = self.searcher_.evidence
         return k if evidence is None else min(max(k, evidence.n_searched), self.searcher_.n_labels)
 

@@ -45,7 +45,7 @@ class TrainingInputs:
     tree : str
         The name of the result with the tree.
     settings : LinearSettings
-        Without costs of labels.
+        Without `label_cost`, which is stored as a separate result.
     label_cost : str, optional
         The name of the result with the costs of labels.
     scale : bool
@@ -74,7 +74,7 @@ class TrainingInputs:
 
 
 class RoutedTree(NamedTuple):
-    """A tree, what its training needs, and the sizes of its nodes."""
+    """A tree, the inputs of its training, and the sizes of its nodes."""
 
     grown: GrownTree
     inputs: TrainingInputs
@@ -218,7 +218,7 @@ class PieceProblem(NamedTuple):
     ----------
     native : LinearProblem
     features : int32 (n_columns,)
-        The features that its columns are.
+        The feature of each column.
     points : int64 (n_points,)
         The numbers of its points in the whole dataset.
     """
@@ -229,7 +229,7 @@ class PieceProblem(NamedTuple):
 
 
 class RoutedPairs(NamedTuple):
-    """Pairs of one block, and the other points that train the root."""
+    """Pairs of one block, and the points without a label in the tree, which train the root."""
 
     positions: Int64s
     rows: Int32s
@@ -300,7 +300,7 @@ def piece_problem(
 
 
 def renumber_columns(rows: SparseRows) -> tuple[SparseRows, Int32s]:
-    """Return rows with only the columns that occur, in their order, and the features that these columns are."""
+    """Return rows with only the columns that occur, in their order, and the feature of each."""
     occurs = np.zeros(rows.n_columns, dtype=bool)
     occurs[rows.indices] = True
     features: Any = np.flatnonzero(occurs).astype(np.int32)

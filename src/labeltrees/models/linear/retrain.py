@@ -1,9 +1,9 @@
 """Training only what changed: the classifiers of a tree with new labels or new points.
 
 A classifier whose positives are the same, and whose negatives have hardly changed, keeps its weights. New classifiers,
-and those with many new positives, are trained on all points of their node. The others start from the old weights, on
-the new points of their node and a sample of the old ones: dual coordinate descent goes on where it had stopped, with
-the dual variables that follow from the old weights, and those of all other old points stay as they are.
+and those with many new positives, are trained from scratch on all points of their node. The others are trained further
+from their old weights, on the new points of their node and a sample of the old ones: dual coordinate descent continues
+with the dual variables that follow from the old weights. Those of all other old points do not change.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.placement import PlacedTree
 
 NEGATIVES_SHARE = 0.1  # a classifier without new positives is trained again if its negatives grow by more than this
-COLD_SHARE = 1.0  # one whose positives grow by at least this share is trained on all points of its node
+COLD_SHARE = 1.0  # a classifier whose positives grow by at least this share is trained on all points of its node
 SAMPLED = 4.0  # old points for each new point of a node, for classifiers that start from their old weights
-WARM_PASSES = 4  # over these points; more of both is more precise and slower
+WARM_PASSES = 4  # over these points; larger values of both are more precise and slower
 KEEP, WARM, COLD = 0, 1, 2
 Flags = NDArray[np.bool_]
 
@@ -62,7 +62,7 @@ class UpdatePoints:
 
 
 class Retrained(NamedTuple):
-    """The chunks of an updated tree, and how many classifiers kept their weights, went on or began anew."""
+    """The chunks of an updated tree, and how many classifiers were kept, trained further or trained from scratch."""
 
     store: ChunkStore
     n_kept: int
@@ -95,7 +95,7 @@ def _sorted_pairs(layout: Layout, Y: Any, costs: Any, wanted: Any = None) -> _Pa
 
 
 def plan_edges(placed: PlacedTree, layout: Layout, points: UpdatePoints) -> NDArray[np.int8]:
-    """Return for each edge of a tree whether its classifier is kept, goes on, or begins anew."""
+    """Return for each edge of a tree whether its classifier is kept, trained further, or trained from scratch."""
     tree = placed.tree
     n_labels = tree.n_labels
     label_of_pair, is_new = points.Y.indices, np.repeat(points.is_new, np.diff(points.Y.indptr))
@@ -118,20 +118,20 @@ def plan_edges(placed: PlacedTree, layout: Layout, points: UpdatePoints) -> NDAr
 
 
 class _Problem(NamedTuple):
-    """Some classifiers of a tree as a tree of their own: a node for each node that has any of them.
+    """Some classifiers of a tree as a separate tree, with one node for each node that has any of them.
 
     Parameters
     ----------
     edges : int64
-        Their edges in the whole tree, node by node.
+        The edges of the classifiers in the whole tree, node by node.
     node_of_edge : int64
-        The node of each of them.
+        The node of each edge.
     nodes : int64
-        The nodes, rising.
+        The nodes, ascending.
     pairs : (labels, points, costs)
-        A positive pair is a number of `edges` and a point.
+        Positive pairs: a label is an index into `edges`.
     extra_ptr, extra : arrays
-        The points of each node; points that are not positive are negative.
+        The points of each node; those without a positive pair are negatives.
     """
 
     edges: Int64s
@@ -175,7 +175,7 @@ def warm_problem(
     n_new = new.node_end[nodes] - new.node_start[nodes]
     n_old = old.node_end[nodes] - old.node_start[nodes]
     n_sampled = np.minimum(np.ceil(SAMPLED * n_new).astype(np.int64), n_old)
-    # One pair from each of n_sampled equal parts of the range, so that all labels have their share.
+    # One pair from each of n_sampled equal parts of the range, so that every label is represented.
     part = np.arange(int(n_sampled.sum())) - np.repeat(np.cumsum(n_sampled) - n_sampled, n_sampled)
     within = (part + np.random.default_rng(seed).random(len(part))) * np.repeat(
         n_old / np.maximum(n_sampled, 1), n_sampled
@@ -221,7 +221,7 @@ def train_problem(
     start: LinearWeights | None = None,
     is_new: Any = None,
 ) -> LinearWeights:
-    """Train the classifiers of a problem; `start` has those to start from."""
+    """Train the classifiers of a problem, from the weights `start` if given; `is_new` marks new points then."""
     tree_nodes, n_edges = len(problem.nodes), len(problem.edges)
     labels, points, costs = problem.pairs
     order = np.argsort(points, kind="stable")
@@ -294,7 +294,7 @@ def take_rows(weights: LinearWeights, rows: Int64s) -> LinearWeights:
 
 
 def join_rows(parts: list[LinearWeights]) -> LinearWeights:
-    """Return the classifiers of all parts, one below the other."""
+    """Return the classifiers of all parts, concatenated."""
     lengths = np.concatenate([np.diff(part.indptr) for part in parts])
     return LinearWeights(
         np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
@@ -321,23 +321,23 @@ def retrain(
     ----------
     placed : PlacedTree
     store : ChunkStore
-        Of the old tree.
+        The chunks of the old tree.
     points : UpdatePoints
         Old and new points.
     settings : LinearSettings
     C : float or sequence of float
-        By depth.
+        For all nodes, or by depth.
     n_features : int
-        Of the points; new ones come after those of the store.
+        Number of features of the points; new features come after those of the store.
     states : int8 (n_edges,), optional
-        As from `plan_edges`.
+        As returned by `plan_edges`, the default.
     """
     tree = placed.tree
     layout = lay_out(tree)
     if states is None:
         states = plan_edges(placed, layout, points)
     if settings.balanced:
-        states = np.where(states == WARM, COLD, states)  # the balance follows from all points of a node
+        states = np.where(states == WARM, COLD, states)  # balancing needs all points of a node
     costs = _pair_costs(points.Y, settings.label_cost)
     without = points_without(points.Y, tree.label_parent >= 0)
     node_costs = costs_of_nodes(tree, C)
@@ -392,7 +392,7 @@ def retrain_alone(
 
     Old classifiers keep their weights. A new one is trained on the new points of its node, with one point for each old
     child of the node as a negative: the positive weights of the child's classifier, scaled to unit length. The model
-    keeps nothing else for this.
+    needs to store nothing else for this.
     """
     tree = placed.tree
     layout = lay_out(tree)
@@ -457,7 +457,7 @@ def _with_rows(points: UpdatePoints, rows: Any) -> tuple[Any, Any]:
 def pack_changed(
     placed: PlacedTree, store: ChunkStore, changed: Flags, rows: LinearWeights, n_features: int, n_jobs: int | None
 ) -> ChunkStore:
-    """Return the chunks of a changed tree: those of other nodes are copied."""
+    """Return the chunks of a changed tree; those of unchanged nodes are copied."""
     tree = placed.tree
     if n_features > store.n_features:  # new features come last
         rank = np.concatenate([store.feature_rank, np.arange(store.n_features, n_features, dtype=np.int32)])

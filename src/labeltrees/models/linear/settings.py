@@ -72,13 +72,13 @@ class Solver(Parameters, _SolverSettings):
     score_power : float, default 3
         q in the score exp(-max(0, 1 - z)^q) of a squared hinge classifier with margin z.
     eps : float, default 0.1
-        The solver stops when the gradients of the dual span less than this (squared hinge), or when none is larger
-        (logistic), as in liblinear.
+        The solver stops when the largest and the smallest gradient of the dual differ by less than this (squared
+        hinge), or when no gradient is larger (logistic), as in liblinear.
     max_iter : int, default 100
         Maximum number of passes over the points.
     prune_below : float, default 0.1
-        Smaller weights are dropped. The bias is always kept, and so are the weights for dense X, where dropping them
-        would save nothing.
+        Smaller weights are dropped. The bias is always kept. So are all weights for dense X, where dropping some would
+        save nothing.
 
     Examples
     --------
@@ -102,7 +102,7 @@ class LinearSettings(_SolverSettings):
     loss, score_power, eps, max_iter, prune_below
         As in `Solver`.
     C : float or tuple of float
-        Cost of errors, as in liblinear: for all nodes, or by depth of the node; deeper nodes have the last one.
+        Cost of errors, as in liblinear: for all nodes, or by depth of the node; deeper nodes use the last one.
     bias : float
         Value of an extra feature that every point has; its weight is regularised like any other. 0 for no bias.
     balanced : bool
@@ -155,7 +155,7 @@ def label_text_use(value: Any) -> LabelTextUse:
 # The parameters of the classifier.
 
 
-OF_ITEMS = ("items", "own")  # kinds of evidence that need features that are items
+OF_ITEMS = ("items", "own")  # kinds of evidence for features that are items
 
 
 def evidence_kinds(value: str) -> tuple[str, ...]:
@@ -243,7 +243,7 @@ class LinearParameters:
     trend: float | None = setting(
         None,
         optional(number(0, 1e6, low_open=True)),
-        "Scores follow how frequent labels are lately: half-life in days; none: the whole time counts the same.",
+        "Scores follow recent label frequencies: half-life in days; none: all times count equally.",
         metavar="DAYS|none",
         daily=True,
     )
@@ -259,7 +259,7 @@ class LinearParameters:
 _BUILDER = "give tree=lt.TreeBuilder({}=...)"
 _SOLVER = "give loss=lt.Solver({}=...)"
 _LABEL_TEXTS = "give label_texts={'points': ..., 'weight': ..., 'embedding': ...}"
-# Parameters that earlier versions had, and the new way.
+# Removed parameters, and what replaces them.
 GONE = {
     **{item.name: _BUILDER.format(item.name) for item in fields(TreeBuilder)},
     **{item.name: _SOLVER.format(item.name) for item in fields(Solver) if item.name != "loss"},
@@ -268,13 +268,13 @@ GONE = {
     "label_text_embedding": _LABEL_TEXTS,
     "negatives": "classifiers are trained on the points of their node, as with negatives='siblings'",
 }
-# Arguments of `fit` that are gone.
+# Removed arguments of `fit`, and what replaces them.
 _DATASET = "give one Dataset, fit(lt.Dataset(X, Y, {}=...))"
 GONE_FROM_FIT = {name: _DATASET.format(name) for name in ("label_names", "feature_names", "encoder")}
 
 
 def with_solver(model: Any, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return parameters to set; the name of a loss becomes a `Solver` if there is one such as ``loss__eps``."""
+    """Return `parameters` for `set_params`; with one such as ``loss__eps``, the name of a loss becomes a `Solver`."""
     if not any(name.startswith("loss__") for name in parameters):
         return parameters
     return {**parameters, "loss": solver_of(parameters.get("loss", model.loss))}

@@ -59,7 +59,7 @@ class MemoryEstimate:
     Parameters
     ----------
     fixed : int
-        During the whole training.
+        Throughout training.
     working : int
         While the `n_jobs` largest nodes are trained at once.
     least : int
@@ -175,7 +175,7 @@ def train_tasks(
     costs: Float32s,
     advance: Callable[[int], object] | None = None,
 ) -> Weights:
-    """Train some node tasks of a problem, with C for each; one row per edge, in the order of the tasks."""
+    """Train node tasks of a problem; `costs` has C of each. Return one row per edge, in the order of the tasks."""
     try:
         indptr, features, values, bias = native.train(
             nodes=tasks.node,
@@ -208,7 +208,7 @@ def train_bundle(
     spill_above: int | None = None,
     progress: ProgressArgument = None,
 ) -> Outcome:
-    """Return the classifiers of a bundle: weights and biases, and the numbers of their edges unless these are all."""
+    """Return the classifiers of a bundle: weights and biases, and edge numbers unless it is the whole tree."""
     grown = read_tree(results, inputs.tree, inputs.points.n_labels)
     tree = grown.tree
     settings, seed, n_threads = inputs.settings, inputs.seed, check_n_jobs(n_jobs)

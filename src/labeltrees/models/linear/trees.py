@@ -23,8 +23,8 @@ from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.settings import TreeSettings
 from labeltrees.tree.splits import EmbeddingRows, SplitRules, split_rules
 
-SETS = 16  # aim at this many or more, to keep the workers of a small cluster equally busy
-LEAST_VALUES = 4_000_000  # of a set that is built in one task: about half a second
+SETS = 16  # aim at this many or more, to keep all workers of a small cluster busy
+LEAST_VALUES = 4_000_000  # minimum per set that is built in one task: about half a second
 SIDES = ("plus", "minus")
 _logger = logging.getLogger("labeltrees.training")
 
@@ -50,7 +50,7 @@ class Layout(NamedTuple):
 
 
 class GrownTree(NamedTuple):
-    """A tree, the name of the result that has it, and its layout if that is in the result too."""
+    """A tree, the name of the result that contains it, and its layout if the result contains that too."""
 
     tree: LabelTree
     name: str
@@ -58,12 +58,12 @@ class GrownTree(NamedTuple):
 
     @property
     def layout(self) -> Layout:
-        """The layout; one that is not stored is made again, because it takes as much memory as the tree."""
+        """The layout; computed at each access unless it is stored, because it takes as much memory as the tree."""
         return lay_out(self.tree) if self.stored_layout is None else self.stored_layout
 
 
 class _Set(NamedTuple):
-    """A set of labels: one side of an earlier split, or all labels if there is none, with the sizes of the set."""
+    """A set of labels, with its sizes: one side of an earlier split, or all labels if `split` is None."""
 
     split: str | None
     side: str
@@ -72,12 +72,12 @@ class _Set(NamedTuple):
 
 
 def split_bytes(n_values: int, n_labels: int, n_features: int) -> int:
-    """Return the bytes for splitting a set: its embeddings, its labels, and the centres."""
+    """Return the number of bytes needed to split a set: its embeddings, its labels, and the centres."""
     return n_values * 8 + n_labels * 150 + n_features * 60
 
 
 def build_bytes(n_values: int, n_labels: int, n_features: int) -> int:
-    """Return the bytes for building the tree of a set: as for a split, with a second copy of the embeddings."""
+    """Return the number of bytes needed to build the tree of a set: a split, and a second copy of the embeddings."""
     return split_bytes(n_values, n_labels, n_features) + n_values * 8
 
 
@@ -100,7 +100,7 @@ def grow_tree(
     overwrite : bool
         Whether the embeddings may be overwritten, if they are in memory.
     progress : bool or callable, optional
-        Of building one set.
+        Progress of building one set.
     """
     shared = {"labels": labels, "settings": settings, "seed": seed}
     n_threads = runner.threads_of_host
@@ -199,7 +199,7 @@ def build_subtree(
 
 
 def join_tree(results: Results, *, counts: str, settings: TreeSettings, pieces: list[Any]) -> Outcome:
-    """Return the whole tree. A piece is a set, as split and side, and the result for this set."""
+    """Return the whole tree. A piece is [split, side, name]: a set, and the name of the result for this set."""
     names = {(split, side): name for split, side, name in pieces}
 
     def tree_of(split: str | None, side: str) -> Binary:
@@ -215,7 +215,7 @@ def join_tree(results: Results, *, counts: str, settings: TreeSettings, pieces: 
 
 
 def read_rows(results: Results, labels: LabelInputs, wanted: Int32s) -> EmbeddingRows:
-    """Return the embeddings of some labels, ascending, in new memory; the files have ranges of labels, in order."""
+    """Return a copy of the embeddings of some labels, ascending; each result has a range of labels, in order."""
     files, lengths, first = [], [], 0
     for name in labels.embeddings:
         result = results[name]
@@ -257,7 +257,7 @@ def _labels_of(results: Results, split: str | None, side: str, seed: int, rules:
 
 
 def store_tree(tree: LabelTree, results: Results) -> GrownTree:
-    """Keep a tree that is given."""
+    """Store a given tree as a result."""
     name = results.store("tree", tree_arrays(tree, results))
     return read_tree(results, name, tree.n_labels)._replace(tree=tree)
 
@@ -290,7 +290,7 @@ def read_tree(results: Results, name: str, n_labels: int) -> GrownTree:
 
 
 def lay_out(tree: LabelTree) -> Layout:
-    """Return the order of a depth-first walk.
+    """Return the layout of a tree: its labels in the order of a depth-first walk.
 
     Examples
     --------

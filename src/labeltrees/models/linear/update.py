@@ -1,6 +1,6 @@
-"""Updating a fitted model: new points and new labels come in, and only what changed is trained.
+"""Updating a fitted model: new points and labels are added, and only what changed is trained.
 
-An update is a fit in which most results exist already: the tree gets the new labels, classifiers whose points changed
+An update is a fit in which most results already exist: the tree gets the new labels, classifiers whose points changed
 are trained, and all others keep their bytes. With ``exact=True`` the result has the bytes of a fit on that tree.
 """
 
@@ -68,7 +68,7 @@ def update_model(model: LabelTreeClassifier, X: Any, Y: Any, replay: Any, exact:
 
 
 def forget_points(model: LabelTreeClassifier, points: Any, replay: Any) -> UpdateReport:
-    """Make a model as if some points had never been there; see `LabelTreeClassifier.forget`."""
+    """Remove points from a model as if it had never been trained on them; see `LabelTreeClassifier.forget`."""
     check_is_fitted(model, "searcher_")
     check_settings(model)
     if replay is None:
@@ -77,7 +77,7 @@ def forget_points(model: LabelTreeClassifier, points: Any, replay: Any) -> Updat
 
 
 def _split_off(model: LabelTreeClassifier, points: Any, replay: Any) -> tuple[UpdateData, bool, bool, Any]:
-    """Return the points that stay as old points, and which labels the others have."""
+    """Return arguments of `_Update` that forget `points`: the other points as old ones, and what is forgotten."""
     data = _known_labels(model, read_update(model, *_pair(replay), replay=None, grow=False))
     n = data.points.X.shape[0]
     ids = np.asarray(points)
@@ -138,7 +138,7 @@ class _Before:
 
 @dataclass(frozen=True)
 class _Forgotten:
-    """The labels of the points to forget, and the sizes of all points before."""
+    """The labels of the points to forget, whether there are any, and the sizes of all points before."""
 
     labels: Any
     any_points: bool
@@ -163,7 +163,7 @@ class _Update:
         self.n_new = int(points.is_new.sum())
 
     def run(self) -> UpdateReport:
-        """Place, train, and set the fitted attributes."""
+        """Place new labels, train, and set the fitted attributes."""
         model = self.model
         frequencies, weights = self.label_weights()
         embeddings = self.embeddings() if self.has_new_labels() else None
@@ -195,7 +195,7 @@ class _Update:
         return any((self.counts[self.unplaced(tree)] > 0).any() for tree in self.model.trees_)
 
     def unplaced(self, tree: LabelTree) -> Int64s:
-        """Return the labels that are not in a tree, new ones among them."""
+        """Return the labels that are not in a tree, including new ones."""
         return np.concatenate([np.flatnonzero(tree.label_parent < 0), np.arange(tree.n_labels, self.data.n_labels)])
 
     def label_weights(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -217,7 +217,7 @@ class _Update:
         return replace(settings, fanout=UNLIMITED) if is_flat or not self.with_replay else settings
 
     def embeddings(self) -> Any:
-        """Return unit embeddings of all labels; without replay, old labels have those of their classifiers."""
+        """Return unit embeddings of all labels; without replay, those of old labels come from their classifiers."""
         points = self.data.points
         found = sp.csr_array(pifa(points.X, points.Y, n_jobs=self.model.n_jobs))
         if self.with_replay:
@@ -225,7 +225,7 @@ class _Update:
         return found if self.model.searcher_.stores[0].matrices else self._with_classifiers(found)
 
     def _with_classifiers(self, found: Any) -> Any:
-        """Return embeddings in which old labels have the positive weights of their classifier."""
+        """Return embeddings in which those of old labels are the positive weights of their classifiers."""
         store = self.model.searcher_.stores[0]
         rows = positive_unit_rows(unpack_nodes(store, np.arange(store.n_nodes), self.model.n_jobs), found.shape[1])
         is_label = store.children < 0
@@ -262,7 +262,7 @@ class _Update:
         return placed
 
     def changed_labels(self) -> Any:
-        """Return the labels of points that came or went (bool (L,)), and whether any point did."""
+        """Return the labels of added or removed points (bool (L,)), and whether any point was added or removed."""
         changed = np.zeros(self.data.n_labels, dtype=bool)
         if self.forgotten is not None:
             changed[self.forgotten.labels] = True
@@ -288,7 +288,7 @@ class _Update:
         return found if is_same and is_fit and model.label_texts_ is None else None
 
     def class_weight(self) -> Any:
-        """Return the costs of labels, those of new ones 1."""
+        """Return the costs of labels; new labels have cost 1."""
         given = self.model.class_weight
         if given is None or isinstance(given, str) or isinstance(given, dict):
             return given
@@ -373,7 +373,7 @@ class _Update:
         self.retire(old, trees)
 
     def retire(self, old: Any, trees: list[PlacedTree]) -> None:
-        """Keep labels retired unless they are placed only now; retire those that have lost their last point."""
+        """Keep labels retired unless this update has placed them; retire labels that have lost their last point."""
         before = self.model.label_counts_
         retired = np.zeros(self.data.n_labels, dtype=bool)
         retired[old.retired] = True
