@@ -98,7 +98,7 @@ def renumber(child_ptr: Int64s, children: Int32s, mass: Float64s) -> tuple[Int64
     child_ptr, children : array of int64 (n_nodes + 1,), array of int32
         The tree, as in `LabelTree`.
     mass : array of float64 (n_nodes,)
-        Finite.
+        The mass of each node; finite.
 
     Returns
     -------
@@ -124,7 +124,7 @@ def renumber(child_ptr: Int64s, children: Int32s, mass: Float64s) -> tuple[Int64
 
 
 def check_weights(name: str, weights: ArrayLike, n: int | None = None, each: str = "label") -> Float64s:
-    """Return `n` finite, non-negative float64, one per label or node (`each`); any number of them if n is None."""
+    """Return `weights` as `n` finite, non-negative float64 values, one per `each`; any number of them if n is None."""
     array = np.asarray(weights)
     wrong = array.ndim != 1 or array.size == 0 if n is None else array.shape != (n,)
     if wrong or array.dtype.kind not in "iuf":

@@ -83,7 +83,7 @@ def random_tree(n_labels: int, *, fanout: Fanout = 2, leaf_size: int = 1, random
 
 
 def flat_tree(n_labels: int, *, frequencies: Any = None) -> LabelTree:
-    """Return a tree with a single node, which has all labels, or those with a frequency (L,) above 0.
+    """Return a tree with one node that has all labels; with `frequencies` (L,), only labels with a frequency above 0.
 
     Examples
     --------
@@ -103,8 +103,8 @@ def semantic_huffman_tree(
     """Return Huffman's tree with similar labels next to each other: a label keeps its depth, but not its position.
 
     All labels are sorted by balanced splits on similarity (the leaf order of a tree at tradeoff 0). In that order the
-    labels of each level fill the positions of the level from left to right, so that subtrees are similar across levels
-    too.
+    labels of each level fill the positions of the level from left to right. So the labels of a subtree are similar even
+    if their depths differ.
 
     Parameters
     ----------
@@ -157,9 +157,10 @@ def kmeans_tree(
         At least 2.
     leaf_size : int
     frequencies : array (L,), optional
-        Labels of frequency 0 are not placed. Nothing else depends on the frequencies.
+        Labels of frequency 0 are not placed. The clusters do not depend on the frequencies, which become the
+        `label_weights` of the tree.
     max_iterations : int
-        Of k-means at every node.
+        Maximum number of iterations of k-means at each node.
     random_state : int
 
     Examples
@@ -178,7 +179,7 @@ def kmeans_tree(
     labels = np.arange(rows.n_labels) if weights is None else np.flatnonzero(weights > 0)
 
     child_ptr, children = [0], []
-    sets = [labels]  # of the nodes made so far, breadth-first
+    sets = [labels]  # the labels of each node so far, breadth-first
     for labels in sets:
         if len(labels) <= leaf_size:
             children.extend((~labels).tolist())
@@ -209,7 +210,7 @@ def _parts(vectors: Any, labels: NDArray[Any], k: int, max_iterations: int, rng:
 
 
 def _spherical_kmeans(vectors: Any, k: int, max_iterations: int, rng: Any) -> Int32s:
-    """Return the cluster of each row; the k centres (k, d) are the only dense thing, over the columns that occur."""
+    """Return the cluster of each row; for sparse rows, only the centres are dense, over the columns that occur."""
     is_sparse = bool(sp.issparse(vectors))
     if is_sparse:
         used, columns = np.unique(vectors.indices, return_inverse=True)

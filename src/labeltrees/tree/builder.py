@@ -45,6 +45,11 @@ def build_tree(
 ) -> LabelTree:
     """Build a label tree from points and their labels.
 
+    Four parameters matter most. `tradeoff` moves between similar labels together (0 to 1), which is most accurate, and
+    frequent labels near the root (2), which is fastest. `fanout` is the width of the tree: wider nodes are more
+    accurate and slower. `leaf_size` stops splitting small sets: larger leaves build faster. `embeddings` replaces the
+    default label embeddings, for example by those of a language model.
+
     Parameters
     ----------
     X : sparse or dense matrix (N, d)
@@ -90,7 +95,7 @@ def build_tree(
     Returns
     -------
     LabelTree
-        Labels without points are not placed. `label_weights` holds the weights f(tradeoff) it was built with.
+        Labels without points are not placed. `label_weights` has the weights f(tradeoff) that the tree was built with.
 
     Examples
     --------
@@ -227,7 +232,7 @@ def grow_tree_from(
 
 
 def widen(binary: TreeArrays, settings: TreeSettings, cost: SearchCost | None = None) -> LabelTree:
-    """Return a binary tree with the fanout of the settings, nodes in the order of all trees of this library."""
+    """Widen a binary tree to the fanout of the settings, with nodes numbered as in `LabelTree.renumbered`."""
     tree = LabelTree._adopt(binary)
     if settings.fanout == 2:
         return tree.renumbered()
@@ -251,7 +256,7 @@ def build_binary(
     ----------
     settings : SplitSettings
     overwrite_rows : bool
-        Whether the memory of `rows` may be overwritten. This saves a copy: a tenth of the peak on EURLex-4K.
+        Whether the memory of `rows` may be overwritten. This saves a copy: a tenth of the peak memory on EURLex-4K.
     """
     seed = check_seed(random_state)
     n_threads = check_n_jobs(n_jobs)
@@ -273,7 +278,7 @@ class LabelSet(NamedTuple):
 
 
 def split_set(labels: LabelSet, rows: EmbeddingRows, rules: SplitRules, n_threads: int) -> tuple[LabelSet, LabelSet]:
-    """Return the two sides of a set, whose label i has row i of `rows`; the rows may be overwritten."""
+    """Split a set, whose label i has row i of `rows`, into two sides; the rows may be overwritten."""
     weights, settings = _weights_of(labels, rules)
     is_plus, plus_seed, minus_seed = _core.split_set(
         _numbers(labels), weights, *rows, settings, labels.seed, n_threads, not labels.is_root
@@ -299,7 +304,7 @@ def leaf_of(labels: Int32s) -> Binary:
 
 
 def join(plus: Binary, minus: Binary) -> Binary:
-    """Return a tree whose root has these two trees, or single labels, below it.
+    """Return a tree whose root has these two trees as children; a tree with one label becomes that label.
 
     Examples
     --------

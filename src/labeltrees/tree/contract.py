@@ -24,8 +24,8 @@ def contract(
 ) -> LabelTree:
     """Return `tree` with at most `fanout` children per node, and frequent labels nearer to the root.
 
-    From the root down, the heaviest node among a node's children is replaced by its own children, again and again,
-    while the node has no more than `fanout` children. Single labels become direct children at any level.
+    From the root down, the heaviest node among a node's children is replaced by its own children, repeatedly, as long
+    as the node then has at most `fanout` children. Single labels become direct children at any level.
 
     With ``fanout="auto"`` the nodes to keep are chosen to minimise the expected cost of a search (`SearchCost`). The
     choice is optimal for that cost: many children where this pays off, usually at the root, and few elsewhere.
@@ -72,7 +72,7 @@ def _for_cost(tree: LabelTree, mass: Float64s, cost: SearchCost, keep_leaves: bo
 
 
 def check_cost(name: str, value: Any, fanout: Fanout) -> SearchCost | None:
-    """Return `value` if it is None, or a cost and `fanout` is "auto"."""
+    """Return `value`; raise `InputError` unless it is None, or a `SearchCost` and `fanout` is "auto"."""
     if value is None:
         return None
     if not isinstance(value, SearchCost):
@@ -82,7 +82,7 @@ def check_cost(name: str, value: Any, fanout: Fanout) -> SearchCost | None:
     return value
 
 
-MOST_CHILDREN = 256  # of one part of a chunk
+MOST_CHILDREN = 256  # per part of a chunk
 
 
 @dataclass(frozen=True)
@@ -90,10 +90,10 @@ class SearchCost:
     """The cost model that ``fanout="auto"`` minimises.
 
     The odds that a search visits a node are `answers` times the odds that one label, drawn by its weight, is below it:
-    with the node's mass m the probability is answers * m / (1 + (answers - 1) * m). A visit costs `visit` in a node of
-    at most `narrow` children: up to there they are scored side by side in one vector, and their number does not matter.
-    A wider node costs `wide` more, and `block` for each block of `block_size` children after the first.
-    The unit does not matter for the choice of a tree; in the default numbers it is one visit to a narrow node.
+    with the node's mass m the probability is answers * m / (1 + (answers - 1) * m). A visit to a node with at
+    most `narrow` children costs `visit`, whatever their number, because they are scored together in one vector. A visit
+    to a wider node costs `wide` more, and `block` for each block of `block_size` children after the first. The unit
+    does not matter for the choice of a tree; the default unit is one visit to a narrow node.
 
     Trees are built for this cost plus `level` per visit. That term is for precision, not for time: every node on the
     path to a label is one more place where the search can go wrong. With 0 the tree is as fast as possible; with more
@@ -138,7 +138,9 @@ class SearchCost:
         object.__setattr__(self, "answers", check_number("answers", self.answers, 0, 1e6, low_open=True))
 
     def of_width(self, n_children: ArrayLike) -> Float64s:
-        """Return the cost of a visit to a node with `n_children`. More than 256 are stored in several parts.
+        """Return the cost of a visit to a node with `n_children` children.
+
+        More than 256 children are stored in several parts, each of which costs a visit.
 
         Examples
         --------
@@ -151,7 +153,7 @@ class SearchCost:
         return self.visit * parts + np.where(n > self.narrow, self.wide * parts + self.block * blocks, 0.0)
 
     def visits(self, mass: ArrayLike) -> Float64s:
-        """Return the probability that a search visits a node of a `mass`, as a share of the root's.
+        """Return the probability that a search visits a node with a `mass`, given as a share of the root's mass.
 
         Examples
         --------

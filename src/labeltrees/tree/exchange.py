@@ -1,4 +1,4 @@
-"""Trees of other programs: SciPy's linkages, napkinXC and omikuji; what they need changed in a tree."""
+"""Conversion of trees from and to other programs: SciPy's linkage matrices, napkinXC and omikuji."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def place_all(tree: LabelTree) -> LabelTree:
 
 
 def labels_to_keep(unplaced_labels: ArrayLike | None, n_labels: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Return which labels to place in a tree that is read: all except `unplaced_labels`."""
+    """Return a mask of the labels to place in a tree: all except `unplaced_labels`."""
     keep = np.ones(n_labels, dtype=bool)
     if unplaced_labels is not None:
         labels = as_integers("unplaced_labels", unplaced_labels, np.int64)
@@ -56,10 +56,10 @@ def prune(
     owner : array of int64 (n_entries,)
         The parent node of each entry, ascending.
     entries : array of int32 (n_entries,)
-        Children as in `LabelTree`; every node except 0 is an entry once, of a smaller owner.
+        Children as in `LabelTree`. Every node except 0 occurs once; its owner has a smaller id.
     n_nodes : int
     keep : array of bool (n_labels,)
-        The labels to keep; each is an entry at most once.
+        The labels to keep; each occurs at most once in `entries`.
     """
     is_node = entries >= 0
     n_below = _count_below(owner, entries, n_nodes, keep)
@@ -307,7 +307,7 @@ def read_omikuji(path: PathLike, tree: int = 0, n_labels: int | None = None) -> 
     return TreeArrays(child_ptr, entries.astype(np.int32), n_labels)
 
 
-_MAX_DEPTH = 3000  # of maps and arrays; a node takes three of them
+_MAX_DEPTH = 3000  # nested maps and arrays; a node takes three of them
 
 
 def _read_nodes(path: Path) -> list[list[int]]:

@@ -1,4 +1,4 @@
-"""Trees as files: compact binary files, of which docs/format.md describes every byte, and JSON."""
+"""Tree files: JSON, and a compact binary format, which docs/format.md describes byte by byte."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ VERSION = 1
 HEADER = struct.Struct("<8sIIQQQQQII")  # the last field is the checksum of all fields before it
 SECTION = struct.Struct("<BQ")  # bytes per value, bytes stored
 HAS_NAMES, HAS_WEIGHTS = 1, 2
-# A few bytes may claim any number of unplaced labels, so files with more than this are refused.
+# A small file can claim any number of unplaced labels, so files that claim more than this are rejected.
 FREE_LABELS, LABELS_PER_PLACED = 2**24, 64
-# zlib compresses at most 1032 times, so a larger claim is wrong.
+# zlib compresses by a factor of at most 1032, so a larger claim is wrong.
 MAX_DEFLATION = 1032
 
 
@@ -41,14 +41,14 @@ def read_tree(path: PathLike) -> TreeArrays:
 
 
 def label_claim_fault(n_labels: int, n_placed: int) -> str | None:
-    """Return the fault of a file with too many labels for the number of placed ones, or None."""
+    """Return an error message if there are too many labels for the number of placed labels, else None."""
     if n_labels > min(MAX_LABELS, max(FREE_LABELS, LABELS_PER_PLACED * n_placed)):
         return f"{n_labels} labels of which only {n_placed} are placed: more than a tree file may hold"
     return None
 
 
 def check_claim(parts: TreeArrays) -> None:
-    """Refuse to write a tree that reading would refuse."""
+    """Raise `InputError` for a tree that could be written but not read again."""
     fault = label_claim_fault(parts.n_labels, len(parts.children) - len(parts.child_ptr) + 2)
     if fault is not None:
         raise InputError(fault)
@@ -100,7 +100,7 @@ def encode_names(names: Names) -> list[bytes]:
 
 
 def _packed(values: np.ndarray[Any, Any]) -> bytes:
-    """Store only the bytes in use, all lowest bytes first, then the next: equal high bytes compress well."""
+    """Store only the bytes in use: all lowest bytes first, then all second bytes. Equal high bytes compress well."""
     width = max(1, -(-int(values.max(initial=0)).bit_length() // 8))
     planes = values.astype("<u4").view(np.uint8).reshape(-1, 4)[:, :width].T
     return _section(width, np.ascontiguousarray(planes).tobytes())

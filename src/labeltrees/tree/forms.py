@@ -50,7 +50,7 @@ class TreeForms:
     def save(self, path: PathLike) -> None:
         """Write the tree to a file: JSON if `path` ends in ``.json``, else compact binary.
 
-        An error leaves the old file, if there is one. ``docs/format.md`` describes the format.
+        If writing fails, an existing file is not changed. ``docs/format.md`` describes the format.
         """
         if Path(path).suffix == ".json":
             files.write_json(path, self._parts)
@@ -126,9 +126,9 @@ class TreeForms:
         max_children : int, optional
             Maximum number of children that are drawn per node.
         label_names : sequence of str (n_labels,), optional
-            By default the tree's, else ids.
+            By default the names of the tree, or label ids if it has none.
         weights : array (n_labels,), optional
-            For the masses, as in `LabelTree.mass`.
+            Label weights for the masses, as in `LabelTree.mass`.
 
         Examples
         --------
@@ -246,12 +246,12 @@ class TreeForms:
 
         Parameters
         ----------
-        linkage : array (n_labels - 1, 4)
-            As ``scipy.cluster.hierarchy.linkage`` returns it; observation i is label i.
+        linkage : array (n - 1, 4)
+            The linkage matrix of n observations, as ``scipy.cluster.hierarchy.linkage`` returns it.
         labels : array (n,), optional
-            The label of each observation, if the clustering had only some of the labels; all different.
+            The label of each observation, all different; by default observation i is label i.
         n_labels : int, optional
-            How many labels there are, with those that were not clustered; by default the largest of `labels` plus 1.
+            Number of labels, including those that were not clustered; by default the largest label plus 1.
 
         Examples
         --------
@@ -273,7 +273,7 @@ def tree_to_newick(tree: LabelTree, label_names: Sequence[str] | Names | None = 
     """Return the tree in Newick format."""
     names = _names_of(tree, label_names)
     pieces: list[str] = []
-    # A string is written as it is; an integer is a child to descend into.
+    # A string is written unchanged; an integer is a child to descend into.
     waiting: list[int | str] = [";", 0]
     while waiting:
         item = waiting.pop()

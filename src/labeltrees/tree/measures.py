@@ -1,4 +1,4 @@
-"""Measures of a tree: its size and shape, and how similar the labels are that it puts together."""
+"""Measures of a tree: its size and shape, and the similarity of labels in the same node."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def within_node_similarity(tree: LabelTree, embeddings: Any, max_labels: int | N
     embeddings : sparse matrix or array (n_labels, n_features)
         One row per label, scaled to unit length here. A row of zeros counts as a cosine of 0.
     max_labels : int, optional
-        By default every node but the root counts, and a label once for each of them above it. Otherwise only the
-        largest nodes with at most this many labels count, and a label below none of these counts as alone, with a
+        By default every node except the root counts, and a label counts once for each of these nodes above it.
+        Otherwise only the largest nodes with at most this many labels count, and a label below none of them has a
         cosine of 1. Trees of different shapes are then compared at the same granularity.
 
     Returns
@@ -86,7 +86,7 @@ def _is_sparse(rows: Any) -> bool:
 def _norms(rows: Any) -> Float64s:
     if _is_sparse(rows):
         squares = np.square(rows.data, dtype=np.float64)
-        # One more entry: reduceat does not take a start at the very end.
+        # One more entry, because reduceat rejects a start at the end of the array.
         sums = np.add.reduceat(np.append(squares, 0.0), rows.indptr[:-1])
         return np.sqrt(np.where(np.diff(rows.indptr) > 0, sums, 0.0))
     lengths: Float64s = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
@@ -115,14 +115,14 @@ def _over_all_nodes(tree: LabelTree, unit: Any) -> tuple[float, int]:
 
 
 def _gather(owner: Any, n_owners: int) -> sparse.csr_matrix:
-    """Return the matrix that adds rows to their owners' row."""
+    """Return the matrix that sums the rows of each owner."""
     order = np.argsort(owner, kind="stable")
     starts = np.searchsorted(owner[order], np.arange(n_owners + 1))
     return sparse.csr_matrix((np.ones(len(owner), dtype=np.float32), order, starts), shape=(n_owners, len(owner)))
 
 
 def _over_largest_nodes(tree: LabelTree, unit: Any, max_labels: int) -> tuple[float, int]:
-    """Add the labels below each of the largest nodes of at most `max_labels`: a slice of the labels left to right."""
+    """Sum over the largest nodes with at most `max_labels` labels; the labels of each are a slice of the leaf order."""
     n_below, (order, start) = tree.n_labels_below, tree._leaf_layout
     above = np.where(tree.parent >= 0, n_below[tree.parent], max_labels + 1)
     nodes = np.flatnonzero((n_below <= max_labels) & (above > max_labels))
@@ -167,7 +167,7 @@ def summarize(tree: LabelTree) -> TreeSummary:
 
 
 def expected_depth_or_nan(tree: LabelTree) -> float:
-    """Return the expected depth, or NaN if only unplaced labels have weight: showing a tree must not fail."""
+    """Return the expected depth, or NaN if only unplaced labels have weight, so that repr does not fail."""
     try:
         return tree.expected_depth()
     except InputError:

@@ -132,7 +132,7 @@ _HEADER = re.compile(
 
 
 def read_npz(path: Path, names: Sequence[str]) -> dict[str, Any]:
-    """Return the named arrays, each of at most one dimension."""
+    """Return the named arrays of an npz file, each of at most one dimension."""
     data = path.read_bytes()
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:

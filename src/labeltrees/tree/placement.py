@@ -1,10 +1,10 @@
-"""Placing new labels in a tree: by the order that the paper's split gives them, at the tradeoff of the tree.
+"""Placing new labels in a tree: with the criterion of the paper's split, at the tradeoff t of the tree.
 
-A split orders labels by (2 - t)/2 v.(m+ - m-) + (t - 1)+ f, with v the embedding of a label, m+ and m- the centres of
-the two sides and f its share of the weight of the set. So a label belongs to the child c of a node whose labels are
-closest to it in this order: the one with the highest (2 - t)/2 v.m_c - (t - 1)+ |f - f_c|, where m_c is the centre of
-the labels below c and f_c their mean share. A label goes down from the root; where the best child is a label, it
-becomes a sibling of that label. At t = 0 and 1 similarity alone decides, at t = 2 frequency alone.
+A split orders labels by (2 - t)/2 v.(m+ - m-) + (t - 1)+ f. Here v is the embedding of a label, m+ and m- are the
+centres of the two sides, and f is the label's share of the weight of the set. So a new label goes to the child whose
+labels are closest to it in this order: the child c with the highest (2 - t)/2 v.m_c - (t - 1)+ |f - f_c|, where m_c is
+the centre of the labels below c and f_c is their mean share. A label goes down from the root; where the best child is a
+label, it becomes a sibling of that label. Up to t = 1 only similarity counts, at t = 2 only frequency.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.settings import TreeSettings
 from labeltrees.tree.splits import coefficients, split_labels
 
-DRIFT = 2.0  # a subtree is rebuilt if its share of the weight has grown by this factor, or its number of labels
-SMALLEST_DRIFT = 8  # labels of a subtree that can drift
-WIDEST = 256  # children of a node where the fanout is "auto"
+DRIFT = 2.0  # a subtree is rebuilt if its share of the weight or its number of labels has grown by this factor
+SMALLEST_DRIFT = 8  # subtrees with fewer labels are not rebuilt
+WIDEST = 256  # maximum number of children per node if the fanout is "auto"
 SLACK = 1.25  # a node is split if it has more than this times the children that a new tree would give it
 
 
@@ -37,14 +37,14 @@ class PlacedTree:
     ----------
     tree : LabelTree
     old_edge : int64 (n_edges,)
-        The edge of the old tree with the same classifier: the same child, or the same node with more labels below it;
-        -1 for a new one.
+        The edge of the old tree with the same classifier: to the same child, which may have more labels below it now;
+        -1 for a new edge.
     old_node : int64 (n_nodes,)
         The node of the old tree, or -1.
     n_placed, n_split, n_rebuilt : int
-        Labels placed, nodes that were too wide, and subtrees that were built anew.
+        Number of labels placed, of nodes split because they were too wide, and of subtrees rebuilt.
     moved : int64
-        Old labels that are below another node than before.
+        Old labels whose parent has changed.
     """
 
     tree: LabelTree
@@ -57,7 +57,7 @@ class PlacedTree:
 
 
 def unchanged(tree: LabelTree) -> PlacedTree:
-    """Return a tree as one without new labels."""
+    """Return the `PlacedTree` of a tree without new labels."""
     return PlacedTree(tree, np.arange(len(tree.children)), np.arange(tree.n_nodes))
 
 
@@ -73,7 +73,7 @@ def place_new_labels(
     random_state: int = 0,
     n_jobs: int | None = 1,
 ) -> PlacedTree:
-    """Return a tree with more labels.
+    """Place new labels in a tree.
 
     Parameters
     ----------
@@ -82,12 +82,12 @@ def place_new_labels(
     labels : int64
         The labels to place, which are not in the tree.
     embeddings : sparse matrix (L, d)
-        Unit rows. Old labels with a row of zeros have no part in the centres.
+        Unit rows. Old labels with a row of zeros do not change the centres.
     weights : float64 (L,)
         The labels' weights in a split, f(tradeoff).
     settings : TreeSettings
     rebuild : bool
-        Whether subtrees that have drifted are built anew, which needs `frequencies` (L,) and embeddings of all labels.
+        Rebuild subtrees that have grown too much; needs `frequencies` (L,) and embeddings of all labels.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def place_new_labels(
 def find_homes(
     tree: LabelTree, labels: Int64s, embeddings: Any, weights: Float64s, settings: TreeSettings, n_jobs: int | None = 1
 ) -> Int64s:
-    """Return the node that each of the labels becomes a child of."""
+    """Return the node to place each of the labels in."""
     similarity, frequency = coefficients(settings.tradeoff, settings.path)
     known = np.asarray(weights, np.float64).copy()
     known[: tree.n_labels][tree.label_parent < 0] = 0
@@ -159,7 +159,7 @@ class _Growing:
         return max(self.settings.fanout, 2) if isinstance(self.settings.fanout, int) else WIDEST
 
     def limit(self, node: int) -> int:
-        """Return the largest number of children that a node may have; one that was wider may stay so."""
+        """Return the maximum number of children of a node; a node that was already wider keeps its width."""
         before = int(self.widths[node]) if node < self.tree.n_nodes else 0
         is_leaf = all(child < 0 for child in self.children[node])
         return max(int(SLACK * max(self.fanout, self.settings.leaf_size if is_leaf else 0)), before)
@@ -186,7 +186,7 @@ class _Growing:
         return len(self.children) - 1
 
     def _halves(self, own: list[int]) -> tuple[list[int], list[int]]:
-        """Return the labels to move below and those to leave: the two sides of a split, or all of few labels."""
+        """Split labels into those to move down and those to keep; at most 3 labels all move down."""
         ids = np.array([~child for child in own])
         if len(own) <= 3:
             return own, []
@@ -201,7 +201,7 @@ class _Growing:
         return [own[i] for i in np.flatnonzero(down)], [own[i] for i in np.flatnonzero(~down)]
 
     def rebuild(self, whole: LabelTree, frequencies: Float64s) -> None:
-        """Build subtrees anew whose share of the weight, or whose number of labels, has grown too much."""
+        """Rebuild subtrees whose share of the weight or number of labels has grown too much."""
         old, new = self._sizes()
         before: Any = whole.label_weights if self.tree.label_weights is None else self.tree.label_weights
         mass_before = self.tree.mass(np.maximum(before[: self.tree.n_labels], 0))
@@ -235,7 +235,7 @@ class _Growing:
             random_state=self.seed,
         )
         self.gone |= set(self._nodes_below(node))
-        first = len(self.children) - 1  # of the nodes below its root
+        first = len(self.children) - 1  # added to the ids of the nodes below its root
         for number in range(built.n_nodes):
             own = built.children[built.child_ptr[number] : built.child_ptr[number + 1]].tolist()
             mapped = [child + first if child >= 0 else ~int(ids[~child]) for child in own]

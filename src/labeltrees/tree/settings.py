@@ -1,4 +1,4 @@
-"""The settings for building a tree: `TreeBuilder` for users, `TreeSettings` inside, with one field per setting.
+"""The settings for building a tree: `TreeBuilder` for users, `TreeSettings` internally, with one field per setting.
 
 A new setting is a field of `_SplitVariants`, and a line where it is used: in `split_rules` (`tree/splits.py`) and
 ``read_split`` of ``core/tree/bindings.cpp`` if native code uses it.
@@ -105,17 +105,17 @@ def check_tree(name: str, value: Any, *, names: tuple[str, ...] = ("flat",)) -> 
 
 
 def is_given(tree: Any) -> bool:
-    """Return whether the parameter `tree` of a classifier is a tree, or the name of one, and not how it is built."""
+    """Return whether the parameter `tree` of a classifier is a tree or the name of a tree, not a `TreeBuilder`."""
     return tree is not None and not isinstance(tree, TreeBuilder)
 
 
 def builder_of(tree: Any) -> TreeBuilder:
-    """Return how a tree is built for the parameter `tree` of a classifier; the default if it builds none."""
+    """Return the `TreeBuilder` that is the parameter `tree` of a classifier, or the default one."""
     return tree if isinstance(tree, TreeBuilder) else TreeBuilder()
 
 
 def with_builder(model: Any, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return parameters to set; a model without a tree gets a `TreeBuilder` if there is one such as ``tree__cover``."""
+    """Return the parameters to set; add a `TreeBuilder` if `tree` is None and one is such as ``tree__cover``."""
     if parameters.get("tree", model.tree) is None and any(name.startswith("tree__") for name in parameters):
         return {**parameters, "tree": TreeBuilder()}
     return parameters

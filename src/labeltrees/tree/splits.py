@@ -52,7 +52,7 @@ def embedding_rows(embeddings: Any, n_labels: int | None = None) -> EmbeddingRow
 
 
 def own_rows(embeddings: Any) -> EmbeddingRows:
-    """Return the embeddings that `pifa` has made as rows, in their own memory."""
+    """Return embeddings from `pifa` as rows that share their memory; they are not checked."""
     return _sparse_rows(sparse_rows(embeddings)) if sp.issparse(embeddings) else _dense_rows(embeddings)
 
 
@@ -90,7 +90,7 @@ class NodeWeights(NamedTuple):
 
 
 class SplitSettings(NamedTuple):
-    """What native code reads about splits: ``read_split`` in ``core/tree/bindings.cpp`` has the same fields.
+    """Settings of splits; ``read_split`` and ``read_settings`` in ``core/tree/bindings.cpp`` read the same fields.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class SplitSettings(NamedTuple):
         The coefficients of the objective (`coefficients`).
     tolerance : float
     max_iterations : int
-        Of each start.
+        Maximum number of iterations of each start.
     relaxed : bool
         Whether one label may lie between the sides.
     leaf_size : int
@@ -124,7 +124,7 @@ def coefficients(tradeoff: float, path: str = "weighted") -> tuple[float, float]
 
 
 class SplitRules(NamedTuple):
-    """What the splits of a tree depend on, beside embeddings and seeds.
+    """The inputs of the splits of a tree, except embeddings and seeds.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ class SplitRules(NamedTuple):
     weights : float64 (L,)
         f(tradeoff) of all labels.
     root_weights : float64 (n,)
-        What the root uses.
+        The weights of `labels` at the root.
     """
 
     settings: SplitSettings
@@ -183,9 +183,9 @@ def split_labels(
     two random labels as centres, and follows each of them until the objective rises by less than `tolerance`,
     relatively. The result is the assignment with the highest objective of all iterations of both starts.
 
-    Two cases start from sides that were found with less work, in the same way: sets of 4,096 labels and more from those
-    of a sample; up to tradeoff 1 long sparse rows (256 values and more on average, most of them small) from those of
-    their largest values. Then one start is followed over all labels and all values.
+    To save time, a part of the data is first split in this way in two cases: a sample of the labels, for sets of at
+    least 4,096 labels; and the largest values of the rows, up to tradeoff 1 and for long sparse rows (at least 256
+    values on average, most of them small). One start then continues from these sides with all labels and all values.
 
     Parameters
     ----------
@@ -241,9 +241,10 @@ class SplitTrace(NamedTuple):
     ----------
     assignment : array of float64 (n,)
     starts : list of pairs of int
-        The labels whose embeddings were the first centres, + and -; (-1, -1) for sides found with less work, or none.
+        The labels whose embeddings were the first centres, + and -; (-1, -1) if labels were not the first centres.
     histories : list of arrays of float64
-        The objective after each iteration, for each start; first that of the sides found with less work.
+        The objective after each iteration, for each start. If a part of the data was split first, the first value is
+        the objective of those sides.
     best : int
         The start that found the assignment.
     centres : array of float64 (2, d)
@@ -268,7 +269,7 @@ def trace_split(
     max_iterations: int = MAX_ITERATIONS,
     tolerance: float = TOLERANCE,
 ) -> SplitTrace:
-    """Split labels as `split_labels` does, and return all that was tried."""
+    """Split labels as `split_labels` does, and return all starts."""
     rows = embedding_rows(embeddings)
     if rows.n_labels < 2:
         refuse("embeddings", "a matrix with at least 2 rows", f"{rows.n_labels} row")

@@ -89,7 +89,7 @@ class TreeViewer:
     def top(self, depth: int, width: int | Sequence[int]) -> NodeView:
         """Return the root with `depth` levels below it, each node with its `width` heaviest children.
 
-        A sequence gives the widths by depth.
+        If `width` is a sequence, it has the width for each depth, and `depth` is ignored.
         """
         return self._node(0, 0, 0, [width] * depth if isinstance(width, int) else list(width))
 
@@ -144,7 +144,7 @@ class TreeViewer:
         return children, start + np.cumsum(sizes) - sizes, masses
 
     def _heaviest(self, start: int, n_labels: int) -> list[str]:
-        """Return the names of the heaviest labels below a node."""
+        """Return the names of the heaviest of `n_labels` labels from position `start` of the leaf order."""
         labels = self._order[start : start + n_labels]
         if n_labels > self._n_examples:
             labels = labels[np.argpartition(-self._weights[labels], self._n_examples)[: self._n_examples]]

@@ -1,4 +1,4 @@
-"""The baselines, measured on the same validation points as the models, and how far a model is above them in words."""
+"""Baselines, measured on the validation points of the models, and sentences that compare a model with them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class BaselineTable(NamedTuple):
     """The measurements of the baselines.
 
     `records` has the same metrics as the table of a sweep, and intervals. `rows` are the validation points that were
-    measured, and `hits` the hits of each baseline on them. `notes` says more about some baselines.
+    measured, and `hits` the hits of each baseline on them. `notes` has remarks about some baselines.
     """
 
     records: list[dict[str, Any]]
@@ -50,7 +50,7 @@ class BaselineTable(NamedTuple):
         metric : str
             "p1", "ndcg5", ...
         what : str
-            The words for the model, such as "The chosen model".
+            The subject of the sentences, such as "The chosen model".
         """
         values = {name: values_of_points(own, metric) for name, own in self.hits.items()}
         best = max(values, key=lambda name: float(values[name].mean()))
@@ -96,7 +96,7 @@ def _training_points(train: TuningData) -> BaselinePoints:
     except InputError:
         if not train.is_text:
             raise
-        # Texts without any word, such as signs that only the text model reads: they have no features to compare.
+        # No text has a word, only signs, which the text model can read. So there are no features to compare.
         points = training_points(Dataset(no_features(train.points), train.Y, sample_weight=train.sample_weight))
     return points._replace(times=train.times)
 

@@ -1,4 +1,4 @@
-"""The time budget of a choice: how long trials take, and which of them there is time for."""
+"""The time budget of a choice: how long trials take, and which of them fit into the budget."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 OWN = "as given"  # the name of the estimator's own candidate
 AND = " + "  # between the changes in the name of a candidate
-_GROWTH = (1.0, 1.3)  # the time of a trial grows at least and at most like this power of its points
-_UNKNOWN_COST = 1.5  # of a change that was not measured, relative to the training without it
-_RESERVE = 1.15  # of the final training: it may take longer than expected
+_GROWTH = (1.0, 1.3)  # bounds of p, if the time of a trial grows like n_points ** p
+_UNKNOWN_COST = 1.5  # training time with an unmeasured change, relative to training without it
+_RESERVE = 1.15  # the final training may take this many times as long as expected
 
 
 @dataclass
@@ -19,8 +19,8 @@ class TimeBudget:
     """Seconds for all trials, timing, baselines and the final training; trials that do not fit do not start.
 
     The time of a trial is extrapolated from the same candidate on fewer points. For a candidate with several changes
-    that was not measured yet, it is the time of the estimator's own candidate times the factors that the changes took
-    one by one. Plans without a limit (None) are always the same; with a limit, they depend on the speed of the machine.
+    that was not measured yet, it is the time of the estimator's own candidate times the factor of each change alone.
+    Without a limit (None), the plan is fixed; with a limit, it depends on the speed of the machine.
 
     Parameters
     ----------
@@ -30,14 +30,14 @@ class TimeBudget:
     clock : callable
         Returns the time in seconds.
     costs : mapping
-        The time of a training with a change, by its name, relative to one without: used until it is measured.
+        Training time with each change, by name, relative to training without it; used until it is measured.
     """
 
     seconds: float | None = None
     n_final: int = 0
     clock: Callable[[], float] = time.monotonic
     costs: Mapping[str, float] = field(default_factory=dict)
-    n_skipped: int = 0  # trials that there was no time for
+    n_skipped: int = 0  # trials skipped for lack of time
     _started: float = field(init=False)
     _seconds: dict[str, dict[int, float]] = field(default_factory=dict)  # by name and size
 
@@ -55,7 +55,7 @@ class TimeBudget:
         return math.inf if self.seconds is None else self.seconds - self.elapsed
 
     def record(self, name: str, n_points: int, seconds: float) -> None:
-        """Learn how long a trial took."""
+        """Record how long a trial took."""
         self._seconds.setdefault(name, {})[n_points] = seconds
 
     def expected(self, name: str, n_points: int) -> float:
@@ -81,14 +81,14 @@ class TimeBudget:
         return _RESERVE * self.expected(name, self.n_final)
 
     def allows(self, name: str, n_points: int, until: float = 1.0) -> bool:
-        """Return whether there is time for a trial and for its final training; count it if not.
+        """Return whether there is time for a trial and for its final training; if not, count it as skipped.
 
         Parameters
         ----------
         name : str
         n_points : int
         until : float
-            The share of the time after which the trial must have ended, so that later stages have some left.
+            The share of the budget within which the trial must end, so that time is left for later stages.
         """
         if self.seconds is None:
             return True
@@ -99,7 +99,7 @@ class TimeBudget:
         return allowed
 
     def _factor(self, change: str) -> float:
-        """Return the time of a training with a change, relative to the estimator's own at the same size."""
+        """Return the training time with a change, relative to that of the estimator as given at the same size."""
         own, known = self._seconds.get(OWN, {}), self._seconds.get(change, {})
         sizes = own.keys() & known.keys()
         if not sizes:

@@ -1,8 +1,8 @@
-"""Candidates: parameters of an estimator, as grids, by name, and their fingerprints.
+"""Candidates: parameters of an estimator, with grids, names and fingerprints.
 
-A candidate is a dict of parameters that are given to `estimator.set_params`, such as ``{"tradeoff": 1.0, "C": 0.3}``.
-Two more keys are known: ``"features"``, the name of a kind of features that are made from the texts of the data, and
-``"stem"``, the language of the stems of their words.
+A candidate is a dict of parameters for `estimator.set_params`, such as ``{"tradeoff": 1.0, "C": 0.3}``. Two more keys
+are allowed: ``"features"``, the kind of features to make from the texts of the data, and ``"stem"``, the language for
+stemming their words.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def make_grid(estimator: Any, tradeoffs: Any, fanouts: Any, grid: Any = None) ->
 
 
 def _parameter_names(estimator: Any) -> set[str]:
-    """Return the parameters that `set_params` takes, also those of a `TreeBuilder` and a `Solver`."""
+    """Return the parameters that `set_params` accepts, including those of a `TreeBuilder` and a `Solver`."""
     names = set(estimator.get_params())
     names |= {f"tree__{name}" for name in TreeBuilder().get_params()} if takes_builder(estimator) else set()
     return names | ({f"loss__{name}" for name in Solver().get_params()} if "loss" in names else set())
@@ -99,7 +99,7 @@ def _fanouts(known: Mapping[str, Any], fanouts: Any) -> dict[str, list[Any]]:
 
 
 def listed(name: str, values: Any) -> list[Any]:
-    """Return values as a list of at least one."""
+    """Return one value or several as a list; raise `InputError` if it is empty."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         values = [values]
     found = list(values)
@@ -109,7 +109,7 @@ def listed(name: str, values: Any) -> list[Any]:
 
 
 def configured(estimator: Any, parameters: Parameters) -> Any:
-    """Return a copy of an estimator with the parameters of a candidate, without its features."""
+    """Return a copy of an estimator with the parameters of a candidate, except features and stem."""
     own = {name: value for name, value in parameters.items() if name not in (FEATURES, STEM)}
     return clone(estimator).set_params(**own, verbose=0)
 
@@ -120,12 +120,12 @@ def features_of(parameters: Parameters) -> tuple[str, str | None]:
 
 
 def takes_builder(estimator: Any) -> bool:
-    """Whether the tree of an estimator is built as a `TreeBuilder` says."""
+    """Whether an estimator accepts a `TreeBuilder` as its parameter `tree`."""
     return hasattr(estimator, "KIND") and "tree" in estimator.get_params(deep=False)
 
 
 def builder_for(estimator: Any, parameters: Parameters) -> TreeBuilder:
-    """Return how the tree of a candidate is built."""
+    """Return the `TreeBuilder` of a candidate."""
     builder = builder_of(parameters.get("tree", estimator.get_params(deep=False)["tree"]))
     nested = {name.removeprefix("tree__"): value for name, value in parameters.items() if name.startswith("tree__")}
     return replace(builder, **nested) if nested else builder
@@ -149,7 +149,7 @@ def tree_columns(estimator: Any, parameters: Parameters) -> dict[str, Any]:
 
 
 def other_columns(estimator: Any, parameters: Parameters) -> dict[str, Any]:
-    """Return the other parameters of a candidate as plain values; variants of the tree if they are not the estimator's.
+    """Return the other parameters of a candidate as plain values; those of its `TreeBuilder` only if they were changed.
 
     Examples
     --------
@@ -177,7 +177,7 @@ def column_value(estimator: Any, parameters: Parameters, column: str) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Return the value of a parameter for a table."""
+    """Return a parameter as a value that a table can show."""
     if isinstance(value, bool | int | float | str | None):
         return value
     return f"array {fingerprint(value)[:8]}" if is_sparse(value) or isinstance(value, np.ndarray) else repr(value)
@@ -226,7 +226,7 @@ def describe_setting(record: Mapping[str, Any]) -> str:
 
 
 def without_effect(estimator: Any, parameters: Parameters) -> Parameters:
-    """Return the first candidate that gives the same model: not every tree uses the cover frequencies.
+    """Return a candidate that gives the same model, without variants that have no effect, such as an unused cover.
 
     Examples
     --------

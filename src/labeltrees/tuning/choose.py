@@ -1,7 +1,7 @@
 """choose: the most precise model, or the fastest one within a loss of precision, within limits of latency and time.
 
-`make_changes` lists what is tried; `search.py` tries it: every change alone on growing samples, then those that gain
-together, then trees. To add a parameter, add its values to `make_changes` and its name to `TUNED`.
+`make_changes` lists the changes to try. `search.py` tries each change alone on growing samples, then combines those
+that gain, then compares trees. To add a parameter, add its values to `make_changes` and its name to `TUNED`.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ from labeltrees.tuning.trial import TrialInputs, can_make_features, kinds_of_fea
 
 TUNED = (FEATURES, STEM, "loss", "C", "tradeoff", "fanout", "evidence", "n_trees", "trend")
 _GROUPS = {"all": TUNED, "tree": ("tradeoff", "fanout")}
-# The values of C by loss, besides the estimator's own: higher ones take long, and are worse on noisy data.
+# Values of C by loss, besides the estimator's own. Higher values take long, and are worse on noisy data.
 _COSTS = {"squared_hinge": (0.1, 0.3, 1.0, 3.0), "logistic": (0.3, 1.0, 3.0, 10.0)}
 _N_TREES = 3
 _HALF_LIFE = 14.0  # of the trend, in days
-_NARROW_FANOUT, _WIDER = 16, 2  # tried besides the estimator's own: a fast one, or one that is wider by this factor
-_MAX_FLAT_POINTS = 10_000  # one-vs-all is tried on fewer points
-# The time of a training with a change, relative to one without, before it is measured; and the gain to expect in
-# percentage points: three trees and evidence have gained a little on nearly all data.
+_NARROW_FANOUT, _WIDER = 16, 2  # tried besides the estimator's own fanout: a fast one, or the own one times this factor
+_MAX_FLAT_POINTS = 10_000  # one-vs-all is tried if there are fewer points
+# Expected training time with a change, relative to training without it; and expected gains in percentage points: three
+# trees and evidence gain a little on nearly all data.
 _FEATURE_COSTS = {"words": 0.7, "words+pairs": 2.0, "words+pieces": 3.0, "words+pairs+chars": 5.0}
 _STEM_COST, _LOGISTIC_COST, _FLAT_COST, _EVIDENCE_COST, _WIDE_COST = 1.5, 2.0, 10.0, 2.5, 1.2
 _PRIORS = {"n_trees": 0.2, "evidence": 0.1}
@@ -77,10 +77,10 @@ class Choice:
     result : SweepResult
         The settings of the last stage, all trained on the same points; `result.chosen` is the name of the chosen one.
     explanation : str
-        What was tried, what each step gained, what it costs, and how far it is above the best baseline.
+        Sentences about the trials, the gain of each step, the costs, and the comparison with the best baseline.
     steps : list of dict
-        The table of the explanation: the changes that were added one by one, what each of them gained on the validation
-        points with its 95 % interval, whether it stays, the metric, the time per call and the training time with it.
+        The table of the explanation: the changes that were added one by one, with the gain of each on the validation
+        points and its one-sided 95 % bounds, whether it stays, the metric, the time per call and the training time.
     parameters : dict
         The chosen values of the parameters that were searched over.
     trials : list of dict
@@ -129,19 +129,24 @@ def choose(
 ) -> Choice:
     """Return the most precise model, or the fastest within a loss of precision, or the most precise within a latency.
 
+    Four parameters matter most. `max_precision_loss` asks for the fastest model within a loss of precision.
+    `max_latency_us` asks for the most precise model within a latency. `time_budget` limits the time of the whole
+    search. `tune` says which parameters to search over: fewer are faster.
+
     Changes of the estimator are tried alone on growing samples of the points: kinds of features and stems for data with
-    texts, the trend for data with times, loss and C, the number of trees, evidence, a wider tree, and one-vs-all for
-    fewer than 10,000 points. Their gains at the full size are extrapolated. Those that gain are then added one by one,
-    and stay if they still gain. With a limit, tradeoffs and fanouts are compared last. Simple baselines
+    texts, label texts for data that has them, the trend for data with times, loss and C, the number of trees, evidence,
+    a wider tree, and one-vs-all for fewer than 10,000 points. Their gains at the full size are extrapolated. Those that
+    gain are then added one by one, and stay if their gain is above 0.3 standard errors. With a limit, tradeoffs and
+    fanouts are compared last. Without a limit on the loss, another tree replaces the estimator's own only if it gains
+    more than the best of as many equal trees would gain by luck, and more than one standard error. Simple baselines
     (`lt.baselines`) are measured on at most 5,000 of the validation points, and the explanation says how far the choice
     is above the best of them. Ctrl-C ends the search; the best model so far is then trained and returned.
 
     Parameters
     ----------
     train : Dataset, or pair (X, Y)
-        Without any limit, the most precise setting is chosen. A change stays only if its gain is above 0.3 standard
-        errors; another tree replaces the estimator's own only if it gains more than the best of as many equal trees
-        would gain by luck, and more than one standard error.
+        The data. The validation points are held out from it, unless `validation` is separate data; the final model is
+        trained on all of it.
     max_precision_loss : float, optional
         Choose the fastest setting (median time of a single call for k labels) whose `metric` is at most this much below
         the best. The lower 95 % confidence bound of the paired difference over the validation points must be above
@@ -166,16 +171,16 @@ def choose(
     tune : "all", "tree", list of names, or dict
         The parameters to search over. "all" is ``["features", "stem", "loss", "C", "tradeoff", "fanout", "evidence",
         "n_trees", "trend"]``, as far as the data has texts or times and the estimator has the parameters; "tree" is
-        ``["tradeoff", "fanout"]``. The others are those of the estimator. A dict has the values to try, None for the
+        ``["tradeoff", "fanout"]``. The estimator provides the others. A dict has the values to try, None for the
         usual ones: ``{"tradeoff": [0, 1], "C": None}``, or ``{"all": None, "tradeoff": "parabel"}``. The usual fanouts
-        are the estimator's own, and 16 if there is a limit, which is faster; without a limit twice the own, which is
-        more precise on some data. All tradeoffs are compared with all fanouts if there is a limit, if values are given,
-        or if nothing else is tuned; otherwise a wider tree and tradeoff 0 are changes like the others.
+        are the estimator's own and another one: with a limit 16, which is faster; without a limit twice the own, which
+        is more precise on some data. All tradeoffs are compared with all fanouts if there is a limit, if values are
+        given, or if nothing else is tuned; otherwise a wider tree and tradeoff 0 are changes like the others.
     client : distributed.Client, or runner of `labeltrees.tasks`, optional
         Train candidates as tasks on a Dask cluster, as in `sweep`. Metrics and the rule of choice are the same as
-        without it. The final training runs in this process. A runner has a folder, where the last round of trees is
-        kept, so that an interrupted choice continues with it: ``DaskRunner(client, folder)``, or in this process
-        ``LocalRunner(FolderResults(folder))``.
+        without it. The final training runs in this process. A runner has a folder, where timed trials on all
+        training points are kept, so that an interrupted choice continues with them: ``DaskRunner(client, folder)``, or
+        in this process ``LocalRunner(FolderResults(folder))``.
 
     Returns
     -------
@@ -249,7 +254,7 @@ def run_choice(
 
 
 def run_search(search: Search, trees: TreeRounds | None) -> bool:
-    """Run the stages; return whether Ctrl-C has ended them."""
+    """Run the stages; return whether Ctrl-C ended them."""
     try:
         search.screen()
         search.combine()
@@ -264,7 +269,7 @@ def run_search(search: Search, trees: TreeRounds | None) -> bool:
 
 
 def _max_baseline_points(budget: TimeBudget, train: TuningData) -> int:
-    """Return how many validation points baselines are measured on: fewer if the time is short."""
+    """Return the number of validation points for measuring baselines: fewer if the time budget is small."""
     if budget.seconds is None:
         return MAX_POINTS
     return int(min(MAX_POINTS, max(_MIN_BASELINE_POINTS, _BASELINE_SPEED * budget.seconds / max(train.n_points, 1))))
@@ -286,7 +291,7 @@ def _result(search: Search, baselines: BaselineTable, estimator: Any, held_out: 
 
 
 class ShownSearch:
-    """The progress of a search: with a time budget by the time, otherwise by the number of trials.
+    """The progress of a search: the share of the time budget, if there is one, otherwise of the expected trials.
 
     Parameters
     ----------
@@ -321,7 +326,7 @@ class ShownSearch:
             self.advance(self.TOTAL)
 
     def detail(self, _done: int) -> str:
-        """Return what is shown beside the bar."""
+        """Return the text beside the bar."""
         return self._words
 
 
@@ -373,20 +378,20 @@ def check_tuned(tune: Any, estimator: Any, *, has_texts: bool = False, has_times
     return found
 
 
-# What is tried.
+# Changes and trees to try.
 
 
 def make_changes(
     estimator: Any, limits: Limits, tuned: Mapping[str, Any], train: TuningData, *, with_trees: bool
 ) -> list[Change]:
-    """Return the changes of the estimator that are tried.
+    """Return the changes of the estimator to try.
 
     Parameters
     ----------
     estimator : model
     limits : Limits
     tuned : dict
-        Of `check_tuned`.
+        The result of `check_tuned`.
     train : TuningData
     with_trees : bool
         Whether other trees are among the changes.
@@ -431,7 +436,7 @@ def _losses_and_costs(own: Mapping[str, Any], others: Callable[[str, Sequence[An
         return []
     name = "loss__loss" if isinstance(own["loss"], Solver) else "loss"  # a solver keeps its other settings
     loss = solver_of(own["loss"]).loss
-    is_auto = own["C"] == "auto"  # then numbers are tried with the estimator's own loss only
+    is_auto = own["C"] == "auto"  # then other values are tried only with the estimator's own loss
     found = [Change("loss and C", {"C": cost}) for cost in others("C", _COSTS.get(loss, ()))]
     for other in [value for value in others("loss", tuple(_COSTS)) if value != loss]:
         costs = [own["C"], *others("C", () if is_auto else _COSTS.get(other, ()))]

@@ -31,15 +31,21 @@ def _has_probabilities(estimator: LabelTreeClassifierCV) -> bool:
 class LabelTreeClassifierCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A label tree classifier whose tradeoff and fanout are chosen when it is fitted.
 
-    Part of the points is held out to compare settings; the chosen model is then trained on all points. See `choose` for
-    how. Predictions are those of `best_estimator_`.
+    Part of the points is held out to compare settings; the chosen model is then trained on all points. `choose`
+    explains the search. Predictions are those of `best_estimator_`.
+
+    Four parameters matter most. `max_precision_loss` asks for the fastest model within a loss of precision; None asks
+    for the most precise model. `max_latency_us` limits the time of a call. `time_budget` limits the time of the whole
+    search. `tune` says which parameters to search over.
 
     Parameters
     ----------
     estimator : LabelTreeClassifier or another model with a tradeoff, optional
     tune : "tree", "all", list or dict
         As in `choose`; here only tradeoff and fanout by default.
-    max_precision_loss, max_latency_us, metric, k, time_budget, validation
+    max_precision_loss : float or None, default 0.005
+        As in `choose`, where the default is None.
+    max_latency_us, metric, k, time_budget, validation
         As in `choose`.
     random_state, n_jobs, verbose : int, optional
         By default those of the estimator.
@@ -97,7 +103,7 @@ class LabelTreeClassifierCV(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             weights = check_sample_weight(sample_weight, points.shape[0])
             data = TuningData(points, labels.Y, sample_weight=weights, label_names=labels.names)
         if data.vectorizer is not None and getattr(estimator, "vectorizer", None) is not None:
-            estimator.set_params(vectorizer=None)  # it has made the features
+            estimator.set_params(vectorizer=None)  # it has already made the features
         arguments = {name: value for name, value in vars(self).items() if name in inspect.signature(choose).parameters}
         choice = choose(data, **arguments | {"estimator": estimator})
         self.best_estimator_ = choice.model

@@ -106,7 +106,7 @@ class TuningData:
 
     @property
     def content(self) -> list[Any]:
-        """Points, labels, weights, groups, items and texts of labels, without names: what measurements depend on."""
+        """The data that measurements depend on: points, labels, weights, groups, items and label texts, no names."""
         texts = [] if self.label_texts is None else [self.label_texts.lists()]
         others = [values for values in (self.groups, self.items) if values is not None]
         return [self.points, self.Y, self.sample_weight, *others, *texts]
@@ -221,8 +221,8 @@ def split_data(data: TuningData, validation: Any, estimator: Any, seed: int) -> 
     data : TuningData
     validation : float, or Dataset, or pair (X, Y)
         The share of the points to hold out, at most 100,000 points, or separate data. If points have groups, whole
-        groups are held out: a model is asked about new ones. Otherwise the newest points if they have times: a model is
-        asked about the future. Otherwise they are chosen at random.
+        groups are held out, because queries will come from new groups. Otherwise, if points have times, the newest are
+        held out, because queries will come later. Otherwise points are chosen at random.
     estimator : model
     seed : int
     """
@@ -237,7 +237,7 @@ def split_data(data: TuningData, validation: Any, estimator: Any, seed: int) -> 
 
 
 def hold_out(n_points: int, share: float, seed: int, times: Any = None, groups: Any = None) -> tuple[Any, Any]:
-    """Return the rows to train on and the rows held out, both ascending: whole groups, else the newest, else any."""
+    """Return the rows to train on and those held out, both ascending: whole groups, else the newest, else random."""
     n_held_out = min(round(share * n_points), MAX_VALIDATION_POINTS)
     if not 1 <= n_held_out < n_points:
         message = "{} holds out {} of {} points: choose another share"

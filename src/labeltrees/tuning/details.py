@@ -1,4 +1,4 @@
-"""What a report shows besides measurements: facts about data and machine, the shapes of trees, example searches."""
+"""Contents of a report besides measurements: facts about data and machine, shapes of trees, example searches."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.view import TreeViewer
 from labeltrees.tuning.data import TuningData
 
-_CURVE_POINTS = 60  # of a chart of frequencies
+_CURVE_POINTS = 60  # per curve in a chart of frequencies
 _TOP_WIDTHS = (12, 5, 4)  # children shown per node of the top of a tree, by depth
 _N_EXAMPLES, _MAX_TEXT, _MAX_LABELS, _MAX_VISITS, _MAX_FEATURES = 5, 400, 12, 40, 12
 

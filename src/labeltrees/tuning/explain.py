@@ -1,4 +1,4 @@
-"""The explanation of a choice: a table of steps, and sentences about what was tried, chosen and what it costs."""
+"""The explanation of a choice: a table of steps, and sentences about the trials, the choice and its costs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def explain_choice(
     stats: dict[str, Any],
     was_interrupted: bool = False,
 ) -> ChoiceText:
-    """Return what was tried, what each step gained and what it costs.
+    """Explain the trials, the gain of each step, and the costs.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def explain_choice(
     stats : dict
         `stats_` of the final model.
     was_interrupted : bool
-        Whether Ctrl-C has ended the search.
+        Whether Ctrl-C ended the search.
     """
     best = search.best
     assert best is not None

@@ -19,7 +19,7 @@ from labeltrees.tuning.study import Trial
 
 CONFIDENCE = 0.95
 SAME_TIME = 1.05  # times that differ by less than this factor count as equal
-_SAMPLE_TOLERANCE = 1.5  # the latency limit of early rounds: models of a sample are smaller, and so faster
+_SAMPLE_TOLERANCE = 1.5  # early rounds keep settings up to this many times the latency limit
 
 
 class PairedDifference(NamedTuple):
@@ -55,8 +55,8 @@ def paired_difference(values: Float64s, reference: Float64s, confidence: float =
 def is_beyond_luck(values: Float64s, reference: Float64s, n_tried: int) -> bool:
     """Whether the mean of `values` (n,) is above that of `reference` (n,) by more than luck explains.
 
-    If `n_tried` models are as good as the reference, the best of them still gains some standard errors: about 0.6 of
-    2 models, 1.5 of 9. The gain must be larger than that, and than one standard error.
+    If `n_tried` models are as good as the reference, the best of them still gains some standard errors: about 0.6 for
+    2 models, 1.5 for 9. The gain must be larger than that, and than one standard error.
 
     Examples
     --------
@@ -83,7 +83,7 @@ class Limits:
     max_latency_us : float, optional
         The largest allowed latency of a single call, 99th percentile.
     metric : str
-        A metric that is a mean over points, and a number of at most `k`: "p1", "ndcg5", ...
+        A metric that is a mean over points, followed by a number of at most `k`: "p1", "ndcg5", ...
     k : int
         The number of labels that a single call returns.
     """
@@ -100,7 +100,7 @@ class Limits:
 
     @property
     def has_latency(self) -> bool:
-        """Whether there is a limit of the latency."""
+        """Whether there is a latency limit."""
         return self.max_latency_us is not None
 
     @property
@@ -117,7 +117,7 @@ class Limits:
         check_metric(self.metric, self.k)
 
     def judge(self, trials: Mapping[str, Trial], own: str | None = None, n_tried: int | None = None) -> Verdict:
-        """Compare every candidate with the most precise one, and with the estimator's own, if it is there.
+        """Compare every candidate with the most precise one, and with the estimator's own, if it is in `trials`.
 
         Parameters
         ----------
@@ -159,7 +159,7 @@ class Verdict:
         return float(self.trials[name].record[f"top{self.limits.k}_p{percentile}_us"])
 
     def is_close(self, name: str) -> bool:
-        """Whether a setting is, with confidence, within the allowed loss of the best."""
+        """Whether a setting is, with 95 % confidence, within the allowed loss of the best."""
         loss = self.limits.max_precision_loss
         return loss is None or self.differences[name].lower >= -loss
 

@@ -20,7 +20,7 @@ _NOT_MEASURED = {"setting", "tradeoff", "fanout", "cover", "path"}
 
 
 def frontier(table: Sequence[dict[str, Any]], x: str, y: str) -> list[dict[str, Any]]:
-    """Return the Pareto-optimal records: no other has at most their `x` and at least their `y`, and differs in one.
+    """Return the Pareto-optimal records: no other record is better in `x` or `y` and at least as good in the other.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def time_column(table: Sequence[dict[str, Any]], k: int, largest_k: int, percent
 
 
 def is_quality(column: str) -> bool:
-    """Whether more is better in a column."""
+    """Whether higher values of a column are better."""
     found = find_metric(column)
     return found is not None and found.metric.higher_is_better
 
@@ -228,12 +228,12 @@ class SweepResult:
         return to_json(result_file.to_record(self))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to a file of JSON."""
+        """Write everything to a JSON file."""
         write_json(path, result_file.to_record(self))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read what `save` wrote."""
+        """Read a result that `save` wrote."""
         return cls(**result_file.from_record(read_json(path), path))
 
     # Charts.

@@ -12,7 +12,7 @@ from labeltrees.metrics.table import find_metric
 if TYPE_CHECKING:
     from labeltrees.tuning.result import SweepResult
 
-FORMAT, VERSION = "labeltrees sweep result", 3  # 2: more metrics, baselines; 3: other parameters than those of the tree
+FORMAT, VERSION = "labeltrees sweep result", 3  # 2: more metrics, baselines; 3: columns of other parameters
 _METRICS = {1: ("p", "ndcg", "psp", "depth"), 2: ("p", "ndcg", "psp", "depth", "recall", "fscore", "coverage")}
 _OF_BASELINES = ("p", "recall", "fscore", "ndcg", "coverage")
 _KEYS = {"format", "version", "table", "facts", "details", "chosen", "explanation"}
@@ -30,7 +30,7 @@ _DETAILS_OF_SETTING = {
 
 
 def to_record(result: SweepResult) -> dict[str, Any]:
-    """Return a result as one record; what was read from a file of version 1 is written as version 1."""
+    """Return a result as one record; a result read from a file of version 1 is written as version 1."""
     is_old = f"recall{result.ks[0]}" not in result.table[0]
     return {
         "format": FORMAT,

@@ -2,10 +2,10 @@
 
 1. `Search.screen`: every change alone, on growing samples of the points. Some changes gain only with more data (pairs
    of words, pieces of words), others gain only with little data. So the gain at the full size is extrapolated from all
-   sizes (`estimate_gain`), and changes that will hardly gain are dropped before the next size.
+   sizes (`estimate_gain`), and changes that are unlikely to gain are dropped before the next size.
 2. `Search.combine`: the changes that gain, added one by one, the largest gain first, on as many points as the time
    budget allows. A change stays if it still gains.
-3. `Search.compare_trees`: tradeoffs and fanouts, if there is a limit or if they were asked for.
+3. `Search.compare_trees`: tradeoffs and fanouts, if there is a limit or if `tune` asks for them.
 
 All trials are measured on the same validation points, so that differences are paired. The search can be interrupted at
 any time: `Search.best` is the best so far.
@@ -31,12 +31,12 @@ from labeltrees.tuning.trial import CAREFUL, QUICK, USUAL, Timing
 _FACTOR = 3  # between the sizes of samples
 MIN_POINTS, MIN_POINTS_IN_A_HURRY = 2000, 400  # of a sample; the latter with a time budget
 _SCREEN_UNTIL = 0.5  # the share of the time budget for trying changes alone
-_PER_KIND = 2  # changes of one kind that go on to the next size
-_WIDTH, _SLOPE = 0.05, 0.02  # what gains are like before any trial; see `estimate_gain`
-_LEAST_ERROR = 0.0005  # of a measured gain: other seeds and other points of training give other gains
+_PER_KIND = 2  # maximum number of changes of one kind that go on to the next size
+_WIDTH, _SLOPE = 0.05, 0.02  # prior spread of gains and of their slope; see `estimate_gain`
+_LEAST_ERROR = 0.0005  # of a measured gain, because it varies with seeds and training points
 _CAUTION = 0.3  # standard errors that the gain of a change must exceed
 _MIN_KEPT = 4  # trees that go on to the next size, at least
-_SAME = 0.95  # paired differences are shown with this confidence
+_SAME = 0.95  # confidence of each bound of a gain
 
 
 class Change(NamedTuple):
@@ -45,12 +45,12 @@ class Change(NamedTuple):
     Parameters
     ----------
     kind : str
-        What it changes, such as "features"; a candidate has at most one change of a kind.
+        The kind of change, such as "features"; a candidate has at most one change of each kind.
     parameters : dict
     cost : float
-        The time of a training with it, relative to one without, as far as it is known before trying.
+        Expected training time with it, relative to training without it.
     prior : float
-        The gain to expect before trying it, in percentage points.
+        Expected gain before any trial, in percentage points.
     also : str
         Another kind that it excludes.
     """
@@ -92,8 +92,8 @@ def estimate_gain(
     """Return the gain at the full size from gains on samples, as a line over the logarithm of the size.
 
     A Bayesian linear regression: before any trial, the gain at the full size is `prior`, and it changes by about
-    `slope` when the points are multiplied by e. One sample alone says little about the slope, two say more, and what
-    noise explains is not extrapolated.
+    `slope` when the points are multiplied by e. One sample alone says little about the slope, two say more. Noise is
+    not extrapolated.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def estimate_gain(
 
 
 class Step(NamedTuple):
-    """A change that was added to the best so far: the trial, the trial without it, and whether it stays, or why not."""
+    """A change that was added to the best so far: trials with it and without it, its gain, and why it stays or not."""
 
     change: Change
     trial: Trial
@@ -167,7 +167,7 @@ class Search:
     _best: Candidate = ()
     _trials: dict[tuple[str, int], Trial] = field(default_factory=dict)
 
-    # What was found.
+    # Results.
 
     @property
     def best_name(self) -> str | None:
@@ -189,7 +189,7 @@ class Search:
 
     @property
     def _last_size(self) -> int:
-        """The largest number of points that the estimator as given, or a tree, was tried on."""
+        """The number of training points in the last stage."""
         if self.trees is not None:
             return self.study.n_points
         if self.steps:
@@ -224,11 +224,11 @@ class Search:
         return [(name, trial) for (name, _), trial in self._trials.items()]
 
     def values(self, trial: Trial) -> Float64s:
-        """Return the metric at each validation point."""
+        """Return the metric of each validation point."""
         return values_of_points(trial.hits, self.limits.metric)
 
     def steady_values(self, trial: Trial) -> Float64s:
-        """Return the mean of the metric and of nDCG at k at each validation point.
+        """Return the mean of the metric and nDCG@k for each validation point.
 
         P@1 has twice the noise of nDCG@5, and changes that gain in one nearly always gain in the other.
         """
@@ -253,7 +253,7 @@ class Search:
                 break
 
     def sizes(self) -> list[int]:
-        """Return the sizes of the samples that changes are tried on; all points where there are few."""
+        """Return the sizes of the samples for trying changes; all points if there are few."""
         n_points = self.study.n_points
         least = MIN_POINTS if self.study.budget.seconds is None else MIN_POINTS_IN_A_HURRY
         samples = [n_points // _FACTOR**2, n_points // _FACTOR] if self.samples else []
@@ -274,7 +274,7 @@ class Search:
         return estimate_gain(sizes, gains, errors, Gain(change.prior / 100, _WIDTH * scale), _SLOPE * scale)
 
     def _scale(self) -> float:
-        """Return the standard deviation of a metric of single points that is 0 or 1, at least 0.1."""
+        """Return the standard deviation of the metric over points, as if it were 0 or 1 for each; at least 0.1."""
         level = float(
             next(trial for (name, _), trial in self._trials.items() if name == OWN).record[self.limits.metric]
         )
@@ -301,7 +301,7 @@ class Search:
         size = self._size_of_steps(waiting)
         self._run([()], size, timing=self._timing)
         self._add(waiting, size)
-        if self.study.budget.seconds is not None:  # what is left of the time is for changes that seemed to lose
+        if self.study.budget.seconds is not None:  # use the remaining time for changes that seemed to lose
             known = {step.change.name for step in self.steps}
             known |= set() if self._best else {name for name, own in self._trials if own == size}
             self._add([change for change in self._by_gain(-1.0) if change.name not in known], size)
@@ -350,19 +350,20 @@ class Search:
         return {key for key, trial in self._trials.items() if trial.details}
 
     def time_best(self) -> None:
-        """Time the best candidate so far, if it was not yet: the search was interrupted."""
+        """Time the best candidate so far, if an interruption has prevented that."""
         name, best = self.best_name, self.best
         if name is not None and best is not None and not best.details:
             self._keep(self.study.run({name: best.parameters}, best.n_points, timing=QUICK))
 
     def _judge(self, change: Change, trial: Trial, before: Trial) -> Step:
-        """Decide whether a change stays: by its gain here, and by what was known of it alone."""
+        """Decide whether a change stays, from its gain here and its estimated gain alone."""
         difference = self.steady_values(trial) - self.steady_values(before)
         gain = paired_difference(self.values(trial), self.values(before), _SAME)
         error = max(_standard_error(difference), _LEAST_ERROR)
         alone = self.gains[change.name]
         is_first = len(self._best) == 0
-        # Alone it was measured on the same points; together with others, a change may gain half as much.
+        # The gain alone adds nothing for a first change on all points: it was measured on the same points. Together
+        # with others, a change may gain half as much.
         doubt = math.inf if is_first and trial.n_points == self.study.n_points else alone.error + abs(alone.mean) / 2
         weights = np.array([1 / error**2, 0.0 if math.isinf(doubt) else 1 / doubt**2])
         mean = float(weights @ [float(difference.mean()), alone.mean] / weights.sum())
@@ -383,7 +384,7 @@ class Search:
         prefix = name_of(self._best) + AND if self._best else ""
         candidates = {prefix + name: {**self.base, **chosen, **own} for name, own in trees.candidates.items()}
         own = None if trees.own is None else prefix + trees.own
-        if self.study.budget.seconds is not None and own is not None:  # the time may end before the last
+        if self.study.budget.seconds is not None and own is not None:  # the time may end before the last candidate
             candidates = {own: candidates[own], **candidates}
         n_all, n_kept = len(candidates), len(candidates)
         sizes = [size for size in self.sizes() if size < self.study.n_points] if n_all > _MIN_KEPT else []
@@ -422,7 +423,7 @@ class Search:
     ) -> dict[str, Trial]:
         """Return the trials of the first candidate, and of others that there is time for.
 
-        In this process, one follows the other, so that nothing is lost when the search is interrupted.
+        In this process they run one by one, so that an interrupted search keeps all finished trials.
         """
         wanted = {name_of(candidate): self._parameters(candidate) for candidate in candidates}
         report = timing is not None and size == self.study.n_points

@@ -45,15 +45,16 @@ from labeltrees.tuning.trial import (
     time_models,
 )
 
-_LIGHT, _FULL, _REPORTED = "light", "full", "reported"  # trials: metrics only; timed with details; and kept
+# Kinds of trials: with metrics only; with times and details too; and also kept.
+_LIGHT, _FULL, _REPORTED = "light", "full", "reported"
 _logger = logging.getLogger("labeltrees")
 
 
 class Trial(NamedTuple):
     """A measured candidate.
 
-    `record` has its metrics, work, times and size; `details` what a report shows, if that was asked for. All trials of
-    a study have the same validation points, so their hits can be compared point by point.
+    `record` has its metrics, work, times and size; `details` has the contents of a report, if it was timed. All trials
+    of a study have the same validation points, so their hits can be compared point by point.
     """
 
     parameters: Parameters
@@ -121,13 +122,13 @@ class Study:
         size : int, optional
             The number of training points, drawn at random; by default all.
         timing : Timing or None
-            None: only measure metrics, which is enough to compare candidates; there are no times and details.
+            None: measure only metrics, which are enough to compare candidates; there are no times or details.
         report : bool
             Keep trials and models in the folder of the study, if it has one.
         until : float
-            The share of the time budget after which the trials must have ended.
+            The share of the time budget within which the trials must end.
         again : bool
-            Time models again that were timed before, so that all of them are timed in turns; they had a `report`.
+            Time models again that were timed before, so that all models are timed in turns. Needs `report`.
         """
         size = min(size or self.inputs.train.n_points, self.inputs.train.n_points)
         folder = self.place.folder(self.identity) if report else self.place.temporary
@@ -157,7 +158,7 @@ class Study:
         return Task(run_trial, inputs, {"parameters": trained_as, "model": str(folder / MODELS / name)})
 
     def _prepare(self, candidates: Mapping[str, Parameters], size: int) -> None:
-        """Compute what trees are built from, so that the copies of workers have it."""
+        """Compute the inputs of trees here once, so that the copies for workers contain them."""
         for parameters in candidates.values():
             sample = self.inputs.sample(size, *features_of(parameters))
             sample.prepare(configured(self.inputs.estimator, parameters))
@@ -170,7 +171,7 @@ class Study:
         started: dict[str, str] = {}  # names of candidates by the names of their tasks
         for task in tasks.values():
             if task.inputs["kind"] == _REPORTED and not Path(task.how["model"]).exists():
-                (folder / task.name).unlink(missing_ok=True)  # someone has removed the model: train it again
+                (folder / task.name).unlink(missing_ok=True)  # the model was removed: train it again
         n_reused = len({task.name for task in tasks.values() if task.name in runner.results})
         if n_reused and self.place.kept is not None:
             n_wanted = len({task.name for task in tasks.values()})
@@ -282,7 +283,7 @@ class StudyPlace:
         return DaskRunner(self.client, folder)
 
     def folder(self, identity: dict[str, Any]) -> Path:
-        """Return the folder for what is kept; raise `InputError` if it has trials of another study."""
+        """Return the folder for kept trials; raise `InputError` if it has trials of another study."""
         if self.kept is None:
             return self.temporary
         join_folder(self.kept, identity)
@@ -315,11 +316,11 @@ def open_place(client: Any = None, folder: str | os.PathLike[str] | None = None)
 
 MODELS, TRIALS = "models", "trials"
 _IDENTITY_FILE, _FORMAT, _VERSION = "sweep.json", "labeltrees sweep folder", 3  # 3: trials are results of tasks
-_VARIED = ("tradeoff", "fanout", "tree__cover", "tree__path")  # a folder takes sweeps of other values of these
+_VARIED = ("tradeoff", "fanout", "tree__cover", "tree__path")  # a folder can hold sweeps with different values of these
 
 
 def join_folder(folder: Path, identity: dict[str, Any]) -> None:
-    """Make the folder of a study, or check that it has one with the same identity."""
+    """Create the folder of a study, or check that an existing one has the same identity."""
     file = folder / _IDENTITY_FILE
     expected = {"format": _FORMAT, "version": _VERSION, **identity}
     if file.exists():
@@ -334,7 +335,7 @@ def join_folder(folder: Path, identity: dict[str, Any]) -> None:
         message = f"{folder} exists and is not the folder of a sweep: use another folder"
         raise InputError(message)
     folder.mkdir(parents=True, exist_ok=True)
-    write_json(file, expected)  # first: a study that is killed after it can continue
+    write_json(file, expected)  # written first, so that a study that is killed later can continue
     for part in (MODELS, TRIALS):
         (folder / part).mkdir(exist_ok=True)
 
@@ -345,7 +346,7 @@ def count_finished(folder: str | os.PathLike[str]) -> int:
 
 
 def _is_foreign(path: Path) -> bool:
-    """Whether a file in a folder without identity was not left by a study that was killed as it started."""
+    """Whether a file is not the temporary identity file of a study that was killed as it started."""
     return not path.name.startswith(f".{_IDENTITY_FILE}.")
 
 

@@ -27,7 +27,7 @@ from labeltrees.tuning.result import SweepResult
 from labeltrees.tuning.study import Study, Trial, open_place
 from labeltrees.tuning.trial import CAREFUL, TrialInputs
 
-# Arguments that `sweep` and `choose` no longer have, and the new way.
+# Arguments that `sweep` and `choose` no longer have, and their replacements.
 GONE = {
     name: f"give estimator=lt.LabelTreeClassifier({own}=...)"
     for name, own in (("n_jobs", "n_jobs"), ("random_state", "random_state"), ("progress", "verbose"))
@@ -54,6 +54,9 @@ def sweep(
 ) -> SweepResult:
     """Train a model at every combination of settings, and measure its precision, expected depth and search time.
 
+    Four parameters matter most. `tradeoffs` and `fanouts` are the settings to compare; every combination is trained.
+    `grid` adds values of other parameters. With `folder`, an interrupted sweep can continue, and its models are kept.
+
     Label embeddings and frequencies are computed once. Models are kept on disk and opened together for timing, which
     takes turns among them, so that disturbances of the machine affect all models alike. Simple baselines
     (`lt.baselines`) are measured on at most 5,000 of the validation points.
@@ -77,14 +80,16 @@ def sweep(
         ``{"tree__cover": ["marginal", "greedy"], "tree__path": ["weighted", "direct"]}``, or
         ``{"tree": [lt.TreeBuilder(...), ...]}``.
     k : ints
-        The values of k for P@k, nDCG@k, PSP@k and expected depth@k. Single calls are timed for 1 and for the largest.
+        The values of k for P@k, nDCG@k, expected depth@k and the other metrics. Single calls are timed for 1 and for
+        the largest k.
     folder : path, optional
-        Where finished settings are kept. An interrupted sweep continues from there, also with other settings. A folder
-        with a sweep of other data or another estimator is rejected. `load` opens the models in its folder ``models``.
-        By default a temporary folder is used and removed at the end.
+        Where finished settings are kept. An interrupted sweep continues from there, and a later one can add settings.
+        A folder with a sweep of other data or another estimator is rejected. `load` opens the models in its folder
+        ``models``. By default a temporary folder is used and removed at the end.
     client : distributed.Client, optional
         Train the settings as tasks on its Dask cluster, and time all models on one of its workers while the others are
-        idle. Every worker holds the data, and must see `folder`, or the temporary folder beside it.
+        idle. Every worker holds the data. All workers must see `folder` and its parent, where a temporary folder is
+        created; without `folder`, they must see this machine's temporary folder.
 
     Returns
     -------
@@ -163,7 +168,7 @@ def make_result(
     ----------
     study : Study
     estimator : model
-        With the parameters that all trials have in common.
+        Has the parameters that all trials share.
     trials : dict of Trial
         By the name of the setting.
     baselines : BaselineTable

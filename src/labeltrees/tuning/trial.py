@@ -131,7 +131,7 @@ class Sample:
         return self._kept[key]  # type: ignore[no-any-return]
 
     def prepare(self, model: Any) -> None:
-        """Compute what the tree of a model is built from."""
+        """Compute the inputs of the tree of a model: embeddings and frequencies."""
         if shares_tree(model, self.train):
             self._tree_inputs(model)
         elif shares_embeddings(model, self.train):
@@ -185,20 +185,20 @@ class Sample:
 
 
 def shares_embeddings(model: Any, train: TuningData) -> bool:
-    """Whether a model can get label embeddings: it builds a tree, and has no evidence, which is fitted apart."""
+    """Whether a model can get label embeddings: it builds a tree, and has no evidence, which is fitted separately."""
     own = model.get_params(deep=False)
     evidence = None if own.get("evidence") == "default" and not train.has_items else own.get("evidence")
     return takes_builder(model) and not is_given(own["tree"]) and evidence is None
 
 
 def shares_tree(model: Any, train: TuningData) -> bool:
-    """Whether a model can get a tree: not an ensemble either, whose trees have seeds that only `fit` knows."""
+    """Whether a model can get a tree: as `shares_embeddings`, and it has one; `fit` chooses the seeds of several."""
     return shares_embeddings(model, train) and model.get_params(deep=False).get("n_trees", 1) == 1
 
 
 @dataclass(eq=False)
 class TrialInputs:
-    """All that the trials of a study have in common; pickled once for all workers of a cluster.
+    """The inputs that all trials of a study share; pickled once for all workers of a cluster.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ class TrialInputs:
 
     @property
     def n_jobs(self) -> int | None:
-        """The threads of training and of batches."""
+        """Number of threads for training and for batches."""
         threads: int | None = self.estimator.get_params(deep=False).get("n_jobs")
         return threads
 
@@ -326,8 +326,8 @@ def time_models(
 ) -> Outcome:
     """Return the times of saved models, and the machine that they were measured on.
 
-    `models` has the folder of each model, the size of its sample and its features; `run` is another text in
-    every run, because times are measured again.
+    `models` has the folder of each model, the size of its sample and its features. `run` is unique to each run, so that
+    times are measured again.
     """
     inputs = study.value
     times = measure_times(
