@@ -9,8 +9,8 @@ import signal
 def main() -> None:
     """Run the command line.
 
-    Imports of a command take most of a second: Ctrl-C ends the process in one line then, too, and silently while Python
-    ends.
+    Importing a command takes most of a second. Ctrl-C during the import also prints one line and no traceback. Ctrl-C
+    while Python shuts down ends the process silently.
     """
     try:
         from labeltrees.cli.main import main as run

@@ -1,4 +1,4 @@
-"""How `labeltrees predict` writes answers: lines of TSV or JSON, or one file per document."""
+"""Output formats of `labeltrees predict`: lines of TSV or JSON, or one file per document."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ DOCUMENT_SUFFIX = ".annif"
 
 
 class DocumentFiles:
-    """Writes the answers of documents NAME.txt to files NAME.annif of a folder, as ``annif index`` does.
+    """Writes the labels of each document NAME.txt to a file NAME.annif in a folder, as ``annif index`` does.
 
-    A file has one line per label: the label in angle brackets, what people call it, and the score, between tabs.
+    A file has one line per label, separated by tabs: the label in angle brackets, its title and its score.
 
     Parameters
     ----------
     documents : list of paths
-        In the order of the answers.
+        In the order in which `write` gets their labels.
     folder : path
-        Made if it does not exist.
+        Created if missing.
     names : array of label names, or None
-    titles : function from a label to what people call it, or None
+    titles : function from a label id to its title, or None
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class DocumentFiles:
 
 
 _ESCAPES = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r"})
-_CONTROLS = (*range(32), *range(127, 160))  # they could change the terminal
+_CONTROLS = (*range(32), *range(127, 160))  # a terminal could interpret them
 _SHOWN = {"tsv": {code: f"\\x{code:02x}" for code in _CONTROLS}, "jsonl": {c: f"\\u{c:04x}" for c in _CONTROLS}}
 
 
@@ -64,11 +64,14 @@ class AnswerLines:
     r"""Formats labels and scores as lines.
 
     "tsv" is label, score, label, score, ... separated by tabs; a backslash, tab or line break inside a name is written
-    as ``\\``, ``\t``, ``\n`` or ``\r``, and a name that a spreadsheet would take for a formula starts with a backslash.
-    On a terminal, other control characters are written as ``\x1b``. "jsonl" is ``{"labels": [...], "scores": [...]}``.
-    Labels are names, or ids if they have no names; scores have six significant digits. With `titles`, the function from
-    a label to what people call it, "tsv" has the title after the label, and "jsonl" has ``"texts": [...]``. With
-    `above` too, the function from a label to those above it, "jsonl" has ``"broader": [[...], ...]``: their titles.
+    as ``\\``, ``\t``, ``\n`` or ``\r``, and a name that a spreadsheet would read as a formula starts with a backslash.
+    On a terminal, other control characters are escaped, for example as ``\x1b``. "jsonl" is
+    ``{"labels": [...], "scores": [...]}``. Labels are names, or ids if they have no names; scores have six significant
+    digits.
+
+    `titles` returns the title of a label id: "tsv" has it after the label, and "jsonl" has ``"texts": [...]``. `above`
+    returns the broader labels of a label id: if `titles` is given too, "jsonl" has ``"broader": [[...], ...]``, their
+    titles.
 
     Examples
     --------
@@ -93,8 +96,8 @@ class AnswerLines:
     def encode(self, labels: Int64s, scores: Float32s, no_features: Any = None, unsure: Any = None) -> bytes:
         """Return the lines for labels (n, k), best first and padded with -1, and their scores (n, k).
 
-        JSON says which points have `no_features` that the model knows (n,), and which got a broader label because the
-        model was `unsure` (n,).
+        JSON marks points without features that the model knows, `no_features` (n,), and points that got a broader label
+        because no label reached the threshold, `unsure` (n,).
         """
         # One format string for all lines takes half the time of formatting line by line.
         k = labels.shape[1]
@@ -108,7 +111,7 @@ class AnswerLines:
         values = np.empty((len(labels), len(columns) * k), dtype=object)
         keep = np.empty(values.shape, dtype=bool)
         for number, column in enumerate(columns):
-            # The parts of a line are next to each other in JSON, and take turns in TSV.
+            # JSON has one column after the other; TSV interleaves them.
             at = slice(number * k, (number + 1) * k) if self.is_json else slice(number, None, len(columns))
             values[:, at], keep[:, at] = column, found
         shapes = [formats[count] for count in counts]

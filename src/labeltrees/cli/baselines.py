@@ -48,8 +48,8 @@ Examples:
 @click.option(
     "--times",
     type=click.Path(exists=True, dir_okay=False),
-    help="File with the time of each training point (of each point of a single file), one number or date per line, for "
-    "the popularity within the last period.",
+    help="File with the time of each training point (of each point of a single file), one number or date per line. "
+    "Needed to measure recent popularity.",
 )
 @click.option(
     "--max-points",
@@ -73,7 +73,7 @@ def baselines(
     as_json: bool,
     reading: DataOptions,
 ) -> None:
-    """Show what simple recommenders reach on DATA, before or after training a model.
+    """Measure simple recommenders on DATA, as a baseline for a model.
 
     DATA is a folder with a train and a test file (texts with labels, or XMC format), the word debian for the bundled
     data, or one file. A fifth of one file is held out at random to measure on, unless --validation names other data or
@@ -127,7 +127,7 @@ def _read_times(path: str, n_points: int) -> Any:
 
 
 def print_baselines_of(out: Console, result: SweepResult) -> None:
-    """Print a model of a sweep, the chosen or else the most precise one, and the baselines: one line each."""
+    """Print one line for the model of a sweep (the chosen or else the most precise one) and one per baseline."""
     if not result.baselines:
         return
     largest, first = max(result.ks), f"p{result.ks[0]}"
@@ -173,6 +173,6 @@ def cell(record: dict[str, Any], column: str) -> Cell:
 
 
 def held_out_note(n_points: int, data: str, how: str, seed: int) -> str:
-    """Return the sentence that says which points were measured if no validation data was given."""
+    """Return the sentence that describes the held-out points; used if no validation data was given."""
     drawn = f" (seed {seed})" if how == AT_RANDOM else ""
     return f"Measured on {plural(n_points, 'point')} of {data}, held out from training {how}{drawn}."

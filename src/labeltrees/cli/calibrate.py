@@ -95,7 +95,7 @@ threshold_option = click.option(
     "--threshold",
     metavar="|".join([*_SUGGESTED, "T"]),
     callback=_read_threshold,
-    help="Store a threshold, which predict and serve use: that of the best F1, of a precision of 90 %, or a number.",
+    help="Store a threshold for predict and serve: the one with the best F1, the one with 90 % precision, or a number.",
 )
 
 
@@ -109,7 +109,7 @@ threshold_option = click.option(
     default=",".join(map(str, LENGTHS)),
     show_default=True,
     callback=_lengths,
-    help="Lengths of lists to learn; a list of another length is cut from the next longer one.",
+    help="List lengths to learn early stopping for; other lengths use the next longer one.",
 )
 @click.option(
     "--probabilities/--no-probabilities",
@@ -123,7 +123,7 @@ threshold_option = click.option(
     is_flag=True,
     help="Change nothing: show the number of labels (-k) and the threshold that give the best F1 on DATA.",
 )
-@click.option("--plot", type=click.Path(dir_okay=False), help="Draw their reliability to this file (.png, .svg, .pdf).")
+@click.option("--plot", type=click.Path(dir_okay=False), help="Draw the reliability to this file (.png, .svg, .pdf).")
 @click.option(
     "-o", "--output", metavar="MODEL", type=click.Path(), help="Folder to save the model in. [default: MODEL itself]"
 )
@@ -144,14 +144,14 @@ def calibrate(
     as_json: bool,
     reading: DataOptions,
 ) -> None:
-    """Learn from DATA how far a MODEL can be trusted, and save this with the model.
+    """Learn probabilities and early stopping of a MODEL from DATA, and save them with the model.
 
     Probabilities: how often a label with a given score is correct. Then --proba of labeltrees predict and evaluate, and
     predict_proba in Python, return probabilities. The first table shows how reliable they are: each half of the points
-    is checked with what the other half teaches. What is saved is learned from all points. The second table suggests
-    thresholds: labels with a smaller probability are left out. --threshold stores one with the model, which labeltrees
-    predict and serve then use by default. --suggest only measures: for lists of 1 to 15 labels, the threshold of the
-    best F1 with the scores that the model has now, and which combination is best.
+    is checked with a calibration learned from the other half. The saved calibration is learned from all points. The
+    second table suggests thresholds: labels with a smaller probability are left out. --threshold stores one with the
+    model, which labeltrees predict and serve then use by default. --suggest changes nothing: for lists of 1 to 15
+    labels, it shows the threshold with the best F1 for the current scores of the model, and marks the best combination.
 
     Early stopping: when a search may stop. Then --agreement 0.99 of the other commands, or agreement=0.99 in Python,
     returns at least that share of the lists unchanged from exact search. A third of the points is used to learn, the
@@ -180,7 +180,7 @@ def calibrate(
     model.set_params(n_jobs=n_jobs, verbose=int(show_progress))
     model.calibrate(model.queries(dataset), dataset.Y if probabilities else None, k=k)
     checked = check_probabilities(model, dataset, n_jobs) if probabilities else None
-    # How it was run is not part of the model.
+    # The saved model keeps its own n_jobs and verbose.
     model.set_params(n_jobs=parameters["n_jobs"], verbose=parameters["verbose"])
     early_stop = model.early_stop_
     assert early_stop is not None
@@ -222,7 +222,7 @@ _LONGEST_LIST = 15  # labels per point that --suggest tries
 
 
 def _suggest(folder: str, data: str, reading: DataOptions, n_jobs: int, as_json: bool, show_progress: bool) -> None:
-    """Print the best F1 by the number of labels and the threshold; the model stays as it is."""
+    """Print the threshold with the best F1 for each number of labels; the model does not change."""
     for name in ("threshold", "plot", "output", "k", "probabilities"):
         if is_given(name):
             refuse_option(option_of(name), "--suggest", "it changes nothing")
@@ -270,7 +270,8 @@ def _suggest(folder: str, data: str, reading: DataOptions, n_jobs: int, as_json:
 def _wide_enough(dataset: Dataset, model: Model) -> Any:
     """Return the labels of points with a column for every label of the model.
 
-    The first columns are its labels already; those that only its vocabulary has come last, and may be missing.
+    The first columns of the dataset are labels of the model. Labels that only its vocabulary has come last; their
+    columns may be missing.
     """
     n_more = len(model.classes_) - dataset.n_labels
     return (
@@ -298,7 +299,7 @@ def check_probabilities(model: Model, dataset: Dataset, n_jobs: int) -> dict[str
 
 
 def print_thresholds(out: Console, suggested: list[dict[str, Any]], model: str, stored: float | None) -> None:
-    """Print suggested thresholds with what they cost, and how to use one."""
+    """Print suggested thresholds with their precision and recall, and how to use one."""
     out.print("\nSuggested thresholds, and the sets of all labels that reach them:\n")
     shares = ("precision", "recall", "f1", "without_labels")
     columns = [
@@ -348,7 +349,7 @@ class ScoredLabels(NamedTuple):
 def returned_labels(
     model: Model, dataset: Dataset, request: SearchRequest, n_jobs: int, truth: Any = None
 ) -> ScoredLabels:
-    """Search the points of a dataset and compare the lists with the truth: its own labels, if none is given."""
+    """Search the points of a dataset and compare the lists with `truth`, by default the labels of the dataset."""
     queries = model.check_queries(model.queries(dataset), n_jobs)
     result = model.searcher_.topk(queries, request, n_jobs=n_jobs)
     points, places = np.nonzero(result.labels >= 0)
@@ -358,7 +359,7 @@ def returned_labels(
 
 
 def cross_checked(found: ScoredLabels, n_points: int, seed: int = 0) -> Float32s:
-    """Return calibrated probabilities of returned labels; each half of the points teaches those of the other half."""
+    """Return calibrated probabilities of returned labels; each half of the points is calibrated on the other half."""
     in_first = np.random.default_rng(seed).permutation(n_points)[found.points] < n_points // 2
     probabilities = np.empty(len(found.scores), dtype=np.float32)
     for checked in (in_first, ~in_first):
@@ -372,7 +373,7 @@ def reliability_record(found: Reliability) -> dict[str, Any]:
 
 
 def print_reliability(out: Console, record: dict[str, Any], raw: dict[str, Any] | None) -> None:
-    """Print the table of a reliability, and its errors beside those of the raw scores."""
+    """Print the reliability as a table, and its errors next to those of the raw scores."""
     columns = [
         Column("probability", align="left"),
         Column("labels", priority=2),

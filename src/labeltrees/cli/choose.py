@@ -49,7 +49,7 @@ def _tuned(_context: click.Context, _parameter: click.Parameter, value: str) -> 
 
 
 def _values_to_try(parameters: dict[str, Any]) -> Any:
-    """Return the argument `tune`, and take the options that say which values of tradeoff and fanout to try."""
+    """Remove tune, tradeoffs and fanouts from `parameters`, and return them as the argument `tune` of `choose`."""
     tune, tradeoffs, fanouts = (parameters.pop(name) for name in ("tune", "tradeoffs", "fanouts"))
     given = {name: values for name, values in (("tradeoff", tradeoffs), ("fanout", fanouts)) if values is not None}
     return dict.fromkeys([tune] if isinstance(tune, str) else tune) | given
@@ -96,7 +96,7 @@ def _runner(client: Any, folder: str | None) -> Any:
     metavar="all|tree|NAMES",
     help="Parameters to search over: all, tree (tradeoff and fanout), or names such as loss,C,evidence.",
 )
-@click.option("--time-budget", type=float, metavar="SECONDS", help="Most time for the search and the final training.")
+@click.option("--time-budget", type=float, metavar="SECONDS", help="Time limit for the search and the final training.")
 @vocabulary_options(help="Texts of the labels: two columns, or SKOS. The model keeps them.")
 @within_option
 @fanouts_option("256,512; with a limit 16,256")
@@ -184,7 +184,7 @@ def _with_label_texts(train: Dataset, data: str, vocabulary: str, given: Vocabul
 
 
 def _steps_table(choice: Choice) -> Table:
-    """Return what each step gained and what it costs."""
+    """Return a table of the gain and the cost of each step."""
     metric = metric_title(choice.result.facts["metric"])
     rows = []
     for step in choice.steps:

@@ -1,4 +1,4 @@
-"""Options for where a model is trained: within a limit of memory, or on a cluster."""
+"""Options for where a model is trained: within a memory limit, or on a cluster."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _OPTIONS = [
     rare_option(
         "--work-folder",
         type=click.Path(file_okay=False),
-        help="Where results of tasks are written; an interrupted training continues with them. [default: temporary]",
+        help="Folder for task results, from which an interrupted training continues. [default: temporary]",
     ),
 ]
 
@@ -50,7 +50,7 @@ class TrainingPlace:
         return any(option is not None for option in (self.max_memory, self.cluster, self.work_folder))
 
     def check(self) -> None:
-        """Refuse options that do not belong together."""
+        """Raise `InputError` for options that cannot be combined."""
         if self.cluster is None:
             for name in ("workers", "memory_per_worker"):
                 if getattr(self, name) is not None:
@@ -63,7 +63,7 @@ class TrainingPlace:
 
     @contextmanager
     def client(self) -> Iterator[Any]:
-        """Yield a client for the cluster, None if there is none."""
+        """Yield a client for the cluster; None without --cluster."""
         if self.cluster is None:
             yield None
             return

@@ -1,4 +1,4 @@
-"""A command: help in groups, settings with --set, rare options with --help-all, and options that are gone."""
+"""A command: help in groups, settings with --set, rare options with --help-all, and hints for removed options."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from labeltrees.cli.errors import ARGUMENTS
 _ALL = "labeltrees.help_all"  # in `Context.meta`: whether --help-all was given
 _SETTINGS = "Settings for --set NAME=VALUE"
 
-# Options that are gone, and the new way. Settings that are given with --set need no line here.
+# Removed options, and what to do instead. Settings for --set need no line here.
 _GONE = {
     "--early-rounds": "leave it out, samples come first where there are enough points",
     "--no-early-rounds": "leave it out, samples come first where there are enough points",
@@ -51,7 +51,7 @@ class Setting(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """The default as it is typed."""
+        """The default in the form that --set takes."""
         values = self.default if isinstance(self.default, tuple) else (self.default,)
         return ",".join("none" if value is None else str(value).lower() for value in values)
 
@@ -90,7 +90,7 @@ class SetOption(click.Option):
 
 
 class Command(click.Command):
-    """A command whose help shows its options in groups; `groups` has those that differ from other commands."""
+    """A command whose help shows its options in groups; `groups` overrides the usual group of an option."""
 
     def __init__(self, *arguments: Any, groups: Mapping[str, str] | None = None, **given: Any) -> None:
         super().__init__(*arguments, **given)
@@ -132,7 +132,7 @@ class Command(click.Command):
         return {name: own for name, own in self.settable.items() if name not in options}
 
     def _new_way(self, flag: str) -> str | None:
-        """Return what to type instead of an option that is gone; None if there was no such option."""
+        """Return what to type instead of a removed option; None if there was no such option."""
         if flag in _GONE:
             return _GONE[flag]
         name = flag.removeprefix("--").replace("-", "_")
@@ -147,7 +147,7 @@ class Command(click.Command):
         return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, in one section per group; rare ones and the names for --set only if all are asked for."""
+        """Write the options, one section per group; --help-all also shows rare options and the settings for --set."""
         groups: dict[str, list[tuple[str, str]]] = {}
         with_all = ctx.meta.get(_ALL, False)
         for parameter in self.get_params(ctx):
@@ -166,7 +166,7 @@ class Command(click.Command):
                 formatter.write_dl(groups[name])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples; commands that are too long for the terminal continue in the next line."""
+        """Write the examples; commands that are too long for the terminal continue on the next line."""
         if self.epilog:
             lines = [
                 part
@@ -186,7 +186,7 @@ def _show_all(ctx: click.Context, _parameter: click.Parameter, is_given: bool) -
 
 
 def fit_example(line: str, width: int) -> list[str]:
-    r"""Return an example of a command in lines that fit, broken before options with a backslash as shells want it.
+    r"""Return an example command as lines that fit, broken before options with the backslash that shells need.
 
     Examples
     --------
@@ -228,12 +228,12 @@ def _by_name(groups: Mapping[str, str]) -> dict[str, str]:
 
 
 _GROUP_OF = _by_name(_GROUPS)
-SEARCH_GROUPS = {"evidence": "Search"}  # for commands that search with a model, and do not train one
+SEARCH_GROUPS = {"evidence": "Search"}  # for commands that search and do not train
 LOG_GROUPS = _by_name(_LOG_GROUPS)  # for the commands about logs, whose options have other meanings
 
 
 def group_of(name: str, other_groups: Mapping[str, str]) -> str:
-    """Return the group of an option; `other_groups` come first.
+    """Return the group of an option; `other_groups` has precedence.
 
     Examples
     --------

@@ -43,7 +43,7 @@ Examples:
     type=click.IntRange(1),
     default=POINTS_PER_PART,
     show_default=True,
-    help="Number of points per part; memory is needed for one part.",
+    help="Number of points per part; one part must fit in memory.",
 )
 @click.option("--title", help="Title of a page. [default: the data of the RESULT]")
 @click.option(
@@ -67,20 +67,20 @@ def convert(
     vectorizer: TfidfVectorizer | None,
     as_json: bool,
 ) -> None:
-    """Convert data to a dataset in parts, a model to or from a file of fastText, or a result to an HTML page.
+    """Convert data to a dataset in parts, a model to or from a fastText file, or a result to an HTML page.
 
     DATA becomes a dataset in parts, the folder TARGET, which every command takes as DATA. The file is read in blocks
     and may be larger than memory. Only a file that is split (--test-share) is read whole.
 
-    A MODEL of labeltrees fit --model text becomes a file TARGET for fastText 0.9.3, which then predicts the same.
-    fastText builds its tree from label counts: the file has counts that give the tree of MODEL, and the real ones are
-    written beside it, to TARGET.label_counts.tsv.
+    A MODEL of labeltrees fit --model text becomes a file TARGET for fastText 0.9.3, with the same predictions. fastText
+    builds its tree from label counts, so the file has artificial counts that give the tree of MODEL. The real counts
+    are written to TARGET.label_counts.tsv.
 
     FILE.bin, a supervised model that fastText trained with -loss hs, becomes a model in the folder TARGET.
 
-    A RESULT of labeltrees sweep or choose becomes one HTML page, TARGET.html, that needs no network and no other file.
-    It starts with the decision, then shows precision against depth and time, example searches, the trees at every
-    tradeoff, and a table of all settings.
+    A RESULT of labeltrees sweep or choose becomes one HTML page that needs no network and no other file; TARGET must
+    end in .html. The page starts with the decision, then shows precision against depth and time, example searches, the
+    trees at every tradeoff, and a table of all settings.
     """
     if Path(output).suffix == ".html":
         write_report(source, output, title, figures, as_json, show_progress)
@@ -113,7 +113,7 @@ def _convert_data(
 def convert_file(
     data: str, output: str, points_per_part: int, reading: DataOptions, vectorizer: TfidfVectorizer | None
 ) -> None:
-    """Write the training part of DATA as a folder of parts, block by block."""
+    """Write the training part of DATA as a dataset in parts, block by block."""
     with open_text_file(data, "train", reading) as file:
         if file is not None:
             reading.refuse_names(data, "contains texts, which have names already")
@@ -140,7 +140,7 @@ def convert_file(
 
 
 def report_parts(parts: PartsDataset, folder: str, as_json: bool) -> None:
-    """Print what was written."""
+    """Print the counts and the size of a dataset in parts."""
     n_bytes = sum(entry.nbytes for entry in parts.manifest.parts)
     if as_json:
         counts = {name: getattr(parts, name) for name in ("n_points", "n_features", "n_labels")}
@@ -200,6 +200,6 @@ def write_report(
 def report(
     show_progress: bool, result_file: str, output: str, title: str | None, figures: str | None, as_json: bool
 ) -> None:
-    """Write a RESULT as an HTML page. The new way is labeltrees convert RESULT -o PAGE.html."""
+    """Write a RESULT as an HTML page. Use labeltrees convert RESULT -o PAGE.html instead."""
     click.echo(f"labeltrees report is now labeltrees convert {result_file} -o {output}", err=True)
     write_report(result_file, output, title, figures, as_json, show_progress)

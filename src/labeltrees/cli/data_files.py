@@ -1,7 +1,7 @@
 """DATA as several files, folders of files, or standard input: joined into one temporary file of JSON lines.
 
-Commands read one file or folder. What a user gives beyond that is written to a temporary folder, block by block, so
-that it may be larger than memory.
+Commands read one file or folder. Any other DATA is first written to a temporary folder, block by block, so it may be
+larger than memory.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ _logger = logging.getLogger("labeltrees")
 def one_file(
     data: Sequence[str], reading: DataOptions, *, documents: bool = False
 ) -> Iterator[tuple[str, DataOptions]]:
-    """Yield DATA as one path, and how to read it.
+    """Yield DATA as one path, and the options to read it with.
 
     Parameters
     ----------
     data : sequence of str
-        Paths; ``-`` is standard input. A folder stands for its files of texts, unless it has a training or test part.
+        Paths; ``-`` is standard input. A folder without a training or test part means all its text files.
     reading : DataOptions
     documents : bool
         Whether a plain text, in a .txt file or on standard input, is one document without labels.
@@ -78,7 +78,7 @@ def one_file(
 
 
 def _files_of_folder(data: str) -> list[Path]:
-    """Return the files of texts of a folder that has several and no training or test part; empty for other DATA."""
+    """Return the text files of a folder without a training or test part; an empty list for other DATA."""
     folder = Path(data)
     if data == BUNDLED or not folder.is_dir() or find_parts(data, "train") is not None or is_document_folder(folder):
         return []
@@ -96,7 +96,7 @@ def _has_only_documents(folder: Path) -> bool:
 
 
 def _is_document(path: str) -> bool:
-    """Whether a path is a .txt file with a plain text: not in XMC format, and without labels of fastText or Annif."""
+    """Whether a path is a plain .txt file: not in XMC format, and without labels of fastText or Annif."""
     if Path(path).suffix != ".txt" or not Path(path).is_file():
         return False
     with open(path, "rb") as stream:
@@ -122,7 +122,7 @@ def _save_input(folder: Path, reading: DataOptions, documents: bool) -> tuple[Pa
 
 
 def _save_document(folder: Path, content: bytes) -> tuple[Path, str]:
-    """Write standard input as one record: a document is one text, however many lines it has."""
+    """Write standard input as one record: all its lines are one document."""
     text = decode_text(content, _NAME)
     n_lines = len(text.splitlines())
     if n_lines > 1:
@@ -143,7 +143,7 @@ def decode_text(content: bytes, name: str) -> str:
 
 
 def _guess(first: bytes, fields: TextFields) -> str:
-    """Return the format of texts by their first bytes: JSON lines, CSV or TSV with the columns named, or lines."""
+    """Return the format of texts by their first bytes: JSON lines, TSV or CSV with a header, or one text per line."""
     line = first.removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)[0].decode("utf-8", "replace").strip()
     if line.startswith(("{", "[")):
         return "jsonl"
@@ -156,7 +156,7 @@ def _guess(first: bytes, fields: TextFields) -> str:
 
 
 def _join(paths: list[Path], joined: Path, reading: DataOptions, documents: bool) -> DataOptions:
-    """Write the records of several files of texts to one file; return how to read it."""
+    """Write the records of several text files to one file; return the options to read it with."""
     fields = reading.fields
     with open(joined, "w", encoding="utf-8") as stream:
         for path in paths:
@@ -168,7 +168,7 @@ def _join(paths: list[Path], joined: Path, reading: DataOptions, documents: bool
                 continue
             format = format_of(path, reading.format)
             if format is None:
-                message = f"{path}: several DATA must be files of texts, and this is none; give one file in XMC format"
+                message = f"{path}: not a file of texts; only files of texts can be joined, so give this one alone"
                 raise InputError(message)
             for block in read_blocks(path, replace(fields, labels_required=False), format):
                 for row, text in enumerate(block.texts):
@@ -183,7 +183,7 @@ def _join(paths: list[Path], joined: Path, reading: DataOptions, documents: bool
 
 
 def shown(data: str) -> str:
-    """Return DATA for a message: a temporary file without its folder."""
+    """Return the name of DATA for messages: of a temporary file, the name without its folder."""
     path = Path(data)
     return (
         path.stem
@@ -193,9 +193,9 @@ def shown(data: str) -> str:
 
 
 def data_files(command: Any, *, documents: bool = False) -> Any:
-    """Decorate a command whose DATA may be several: it gets one path as `data`, and how to read it as `reading`.
+    """Decorate a command that takes several DATA: it gets one path as `data`, and the options to read it as `reading`.
 
-    `documents` is as in `one_file`, for models that take texts.
+    `documents` has the meaning it has in `one_file`; it applies only to models that take texts.
     """
 
     @functools.wraps(command)

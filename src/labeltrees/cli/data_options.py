@@ -84,8 +84,7 @@ _split_seed_option = rare_option(
 def data_options(names: bool = True) -> Decorator:
     """Return a decorator that adds the options for DATA; the command gets them as one DataOptions named `reading`.
 
-    If the command has a seed, it is also the seed of the split. `names` adds the files with names of labels and
-    features.
+    If the command has --seed, it is also the seed of the split. `names` adds --label-names and --feature-names.
     """
 
     def decorate(command: Any) -> Any:
@@ -105,7 +104,7 @@ def data_options(names: bool = True) -> Decorator:
     return decorate
 
 
-# Settings of the vectorizer that a command cannot set: functions, tables, and what the library chooses.
+# Settings of the vectorizer that commands do not offer: functions, tables, and values that the library chooses.
 _SKIPPED = ("input", "preprocessor", "tokenizer", "vocabulary", "dtype", "union", "n_jobs")
 _NAMES = tuple(item.name for item in settings_of(TfidfVectorizer) if item.name not in _SKIPPED)
 
@@ -136,7 +135,7 @@ def vectorizer_options(command: Any) -> Any:
     return features_option(setting_options(TfidfVectorizer, only=_NAMES, defaults=defaults)(packed))
 
 
-TitleOf = Callable[[int], str | None]  # what people call a label, by its id
+TitleOf = Callable[[int], str | None]  # from a label id to its title
 
 
 within_option = rare_option(
@@ -149,7 +148,7 @@ within_option = rare_option(
 
 
 def read_labels_within(vocabulary: str | None, language: str | None, within: tuple[str, ...]) -> Vocabulary | None:
-    """Return the vocabulary with the labels of --within; None if none is given."""
+    """Return the vocabulary, limited to the labels of --within; None without a vocabulary."""
     if vocabulary is None and within:
         message = "--within names a part of a vocabulary: add --vocabulary FILE"
         raise InputError(message)
@@ -157,14 +156,14 @@ def read_labels_within(vocabulary: str | None, language: str | None, within: tup
 
 
 def vocabulary_options(*flags: str, help: str) -> Decorator:
-    """Return the options --vocabulary (with other `flags` for it) and --language."""
+    """Return a decorator that adds --language and --vocabulary, which also has the names in `flags`."""
     file = click.option(*flags, "--vocabulary", "vocabulary", type=click.Path(exists=True, dir_okay=False), help=help)
     language = rare_option("--language", metavar="CODE", help="Language of the vocabulary's texts, such as en.")
     return add_options([file, language])
 
 
 def titles_of(model: Model, vocabulary: str | None, language: str | None) -> TitleOf | None:
-    """Return the function from labels to titles: of the vocabulary, or else of the model; None if there are none."""
+    """Return the function from label ids to titles, of the vocabulary or else of the model; None without titles."""
     if vocabulary is None:
         stored = getattr(model, "label_texts_", None)
         return None if stored is None else stored.title

@@ -1,4 +1,4 @@
-"""Errors in the words of the command line: options instead of parameters, and what to type next."""
+"""Error messages of the command line: options instead of parameters, and what to type next."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def one_line(error: Exception, command: click.Command | None, arguments: Mapping
     if isinstance(error, MemoryError):
         return "not enough memory"
     if isinstance(error, OSError) and error.strerror:
-        # Writing to a full disk fails without a name: the output is what was being written.
+        # The error of a full disk has no file name: name the output of the command.
         file = error.filename or next((given[name] for name in ("output", "folder") if given.get(name)), None)
         message = f"{file}: {error.strerror}" if file else error.strerror
         return f"{message}; free some space, or write elsewhere" if error.errno == errno.ENOSPC else message
@@ -58,7 +58,7 @@ def one_line(error: Exception, command: click.Command | None, arguments: Mapping
 
 
 class _Wording:
-    """The words for a user of `command` with these arguments."""
+    """Words messages for a user of `command` with these arguments."""
 
     def __init__(self, command: click.Command | None, arguments: Mapping[str, Any]) -> None:
         self._options = option_names(command)
@@ -91,7 +91,7 @@ class _Wording:
 
 
 def option_names(command: click.Command | None) -> dict[str, str]:
-    """Return what is typed for each parameter of a command and its subcommands: an option, or a setting for --set."""
+    """Return the option, or the setting for --set, of each parameter of a command and its subcommands."""
     names: dict[str, str] = {}
     if isinstance(command, click.Group):
         for subcommand in command.commands.values():

@@ -89,7 +89,7 @@ Examples:
     type=click.IntRange(min=1),
     default=max(_KS),
     show_default=True,
-    help="Number of labels per point: values at 1, 3, 5 and K, up to K.",
+    help="Number of labels per point, K. Metrics are shown at K, and at 1, 3 and 5 below it.",
 )
 @score_options("Also measure the sets of all labels whose probability (score, if not calibrated) is at least T.")
 @search_options
@@ -192,7 +192,7 @@ def search_all(
     n_jobs: int,
     advance: Callable[[int], object] | None = None,
 ) -> SearchResult:
-    """Return the lists of all points, with the work of each search; `advance` gets the number of points done."""
+    """Return the lists of all points, with search statistics; `advance` gets the number of points done."""
     points = model.check_queries(model.queries(dataset), n_jobs)
     results = []
     for first in range(0, dataset.n_points, _BLOCK):
@@ -207,7 +207,7 @@ def search_all(
 
 
 def _request_of(request: SearchRequest, rows: Any) -> SearchRequest:
-    """Return the request for some points: labels to exclude may differ from point to point."""
+    """Return the request for the points in `rows`: each point may have its own labels to exclude."""
     differs: bool = sparse.issparse(request.exclude)
     return replace(request, exclude=request.exclude[rows]) if differs else request
 
@@ -299,7 +299,7 @@ def write_label_results(
 ) -> None:
     """Write one row per label that is true or returned, the most frequent first; tab-separated, with a header.
 
-    A name that a spreadsheet would take for a formula starts with a backslash, as in the output of `predict`.
+    A name that a spreadsheet would read as a formula starts with a backslash, as in the output of `predict`.
     """
     queries = model.check_queries(model.queries(dataset), n_jobs)
     labels = model.searcher_.topk(queries, request, n_jobs=n_jobs).labels
@@ -318,7 +318,7 @@ def write_label_results(
 
 
 def count_labels(Y: Any, labels: Int64s) -> list[tuple[int, int, int, int]]:
-    """Return for each label how often it is true, returned and both, the most frequent first; others are left out.
+    """Return, for each label that is true or returned, how often it is true, returned and both, most frequent first.
 
     Examples
     --------

@@ -110,7 +110,7 @@ Examples:
 @click.option(
     "--tree",
     metavar="FILE|NAME",
-    help=f"Use the tree in this file; build none. For --model text also one of {', '.join(TREES)}.",
+    help=f"Use the tree in this file instead of building one. For --model text also one of {', '.join(TREES)}.",
 )
 @vocabulary_options(
     "--label-texts",
@@ -118,20 +118,22 @@ Examples:
 )
 @within_option
 @rare_option(
-    "--preset", type=click.Choice(list(_PRESETS)), help="Settings of another method, for options that are not given."
+    "--preset",
+    type=click.Choice(list(_PRESETS)),
+    help="Defaults of another method; options that are given override them.",
 )
 @click.option(
     "--calibrate",
     "calibrate_share",
     type=float,
     metavar="SHARE",
-    help="Hold out this share of DATA, and learn from it what scores mean as probabilities (labeltrees calibrate).",
+    help="Hold out this share of DATA and learn probabilities from it (see labeltrees calibrate).",
 )
 @click.option(
     "--like",
     metavar="MODEL",
     type=click.Path(exists=True, file_okay=False),
-    help="Train on all of DATA, its test part too, with the parameters of this model and what its training chose.",
+    help="Train on all of DATA, including its test part, with the given and the chosen parameters of this model.",
 )
 @classifier_options(LabelTreeClassifier, TextLabelTreeClassifier)
 @seed_option
@@ -167,12 +169,12 @@ def fit(
     parts (labeltrees convert), or the word debian for the bundled data. Several files of texts, or a folder of them,
     are joined; - is standard input. A model that was trained on texts also predicts from texts.
 
-    With --model text, DATA has texts. An uncompressed file in fastText's format is read again in every epoch, with at
-    most 16 MiB per thread in memory. Texts come in a new random order in every epoch; --set shuffle=false keeps their
-    order, as fastText does. Threads run without locks, so that the same seed gives the same model only with --jobs 1.
+    With --model text, DATA must have texts. An uncompressed file in fastText's format is read again in every epoch,
+    with at most 16 MiB per thread in memory. Texts are shuffled in every epoch; --set shuffle=false keeps their order,
+    as fastText does. Threads run without locks, so the same seed gives the same model only with --jobs 1.
 
     With --calibrate 0.1, it trains on nine tenths of DATA and learns probabilities from the rest, as labeltrees
-    calibrate does: a served model can then be replaced in one step by one that has them too.
+    calibrate does. A served model with probabilities can then be replaced in one step.
     """
     check_output(output)
     held_out = HeldOut.of(calibrate_share, random_state, output)
@@ -217,7 +219,7 @@ def fit(
                 within=bool(within),
             )
     checked = held_out.calibrate(model, n_jobs)
-    model.set_params(n_jobs=None, verbose=0)  # how the training was run is not part of the model
+    model.set_params(n_jobs=None, verbose=0)  # settings of this run, not of the model
     model.save(output)
     report_fit(model, output, as_json, calibration=checked)
     if checked is not None and not as_json:
@@ -239,7 +241,7 @@ class HeldOut:
 
     @classmethod
     def of(cls, share: float | None, seed: int, output: str) -> HeldOut:
-        """Return the points to hold out; refuse to replace a calibrated model by one without probabilities."""
+        """Return the object; raise `InputError` if a calibrated model would lose its probabilities."""
         if share is not None and not 0 < share < 1:
             refuse("calibrate_share", "a number between 0 and 1, such as 0.1", share)
         if share is None and is_calibrated(output):
@@ -251,7 +253,7 @@ class HeldOut:
         return cls(share, seed)
 
     def split(self, dataset: Dataset) -> Dataset:
-        """Return the points to train on, and keep the others; whole groups, or else the newest points."""
+        """Return the points to train on, and keep the rest: whole groups, else the newest points, else random ones."""
         if self._share is None:
             return dataset
         rows, others = hold_out(dataset.n_points, self._share, self._seed, dataset.times, dataset.groups)
@@ -259,7 +261,7 @@ class HeldOut:
         return dataset[rows]
 
     def refuse_parts(self) -> None:
-        """Refuse data in parts."""
+        """Raise `InputError` if points must be held out: data in parts cannot be split."""
         if self._share is not None:
             refuse_option("--calibrate", "data in parts", "run labeltrees calibrate on points that are not in them")
 
@@ -348,7 +350,7 @@ def _fit_in_parts(
     show_progress: bool,
     everything: bool,
 ) -> None:
-    """Fit a model on DATA in parts; other data is converted first, beside the model."""
+    """Fit a model on DATA in parts; other data is first converted, in a temporary folder next to the model."""
     vectorizer: Any = model.vectorizer
     model.set_params(vectorizer=None)
     with ExitStack() as stack:

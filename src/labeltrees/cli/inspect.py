@@ -36,8 +36,8 @@ Examples:
   labeltrees inspect debian.model --searches debian --query 17
   labeltrees inspect products.model --searches test.txt.xz --beam none --format jsonl -o searches.jsonl
 """
-_MAX_SETS = 50  # that are printed
-# Options that say how --searches works.
+_MAX_SETS = 50  # printed at most
+# Options that need --searches.
 _OF_SEARCHES = ("k", "n_queries", "query", "form", "output", "beam", "agreement", "evidence", "n_jobs")
 
 
@@ -55,7 +55,7 @@ _OF_SEARCHES = ("k", "n_queries", "query", "form", "output", "beam", "agreement"
     help="Number of features to show per classifier.",
 )
 @click.option("--verify", is_flag=True, help="First read the whole model and compare checksums.")
-@click.option("--searches", "data", metavar="DATA", help="Show what searches for points of DATA do, and their times.")
+@click.option("--searches", "data", metavar="DATA", help="Show the work and the time of searches for points of DATA.")
 @click.option("-k", "--k", type=click.IntRange(min=1), default=5, show_default=True, help="Number of labels per point.")
 @click.option(
     "--queries",
@@ -99,22 +99,23 @@ def inspect_model(
     n_jobs: int,
     as_json: bool,
 ) -> None:
-    """Show the parameters, trees and sizes of a MODEL, the path to one label, or what searches do.
+    """Show the parameters, trees and sizes of a MODEL, the path to one label, or the work of searches.
 
     Every step of the path to a label has a classifier. For each step, --label shows the features with the strongest
     weights: positive ones favour this step, negative ones oppose it. A text model has no features; only the steps are
     shown.
 
-    --searches searches a sample of the points of DATA one by one on one thread, in several rounds; the shortest time of
-    each point counts. The tables show the nodes opened, how many of them every search must open (the ancestors of the
-    returned labels), how often each operation ran, and the time. The time to vectorize texts is not included.
+    --searches searches a sample of the points of DATA one by one on one thread, in several rounds, and keeps the
+    shortest time of each point. The tables show the nodes opened, how many of them every search must open (the
+    ancestors of the returned labels), how often each operation ran, and the time. The time to vectorize texts is not
+    included.
     """
     given = next((name for name in _OF_SEARCHES if is_given(name)), None)
     if data is None and given is not None:
         message = f"{option_of(given)} needs --searches DATA"
         raise InputError(message)
     if data is not None and (label is not None or is_given("n_features")):
-        refuse_option("--searches", "--label" if label is not None else "--features", "show one after the other")
+        refuse_option("--searches", "--label" if label is not None else "--features", "run the command once for each")
     model = load_model(model_folder, verify=verify)
     if data is not None:
         request = search.make_request(model, k)
@@ -154,7 +155,7 @@ def _describe(model: Model, folder: str) -> dict[str, Any]:
 
 
 def _vocabulary(model: Model) -> dict[str, Any] | None:
-    """Return what the model keeps of a SKOS vocabulary besides texts: broader labels, and the sizes of its sets."""
+    """Return facts about the SKOS vocabulary: language, number of labels with a broader one, sizes of its sets."""
     relations = model.label_relations_
     if relations is None:
         return None
@@ -200,7 +201,7 @@ class LabelInspector:
         self.model = model
         with naming_file(folder):  # a mapped tree is checked here
             self._trees = [_named(tree, model.label_names_) for tree in model.trees_]
-        # Only linear models have weights of features; for the others, the steps are shown alone.
+        # Only linear models have feature weights; other models show only the steps.
         self._stores: list[ChunkStore | None] = list(getattr(model.searcher_, "stores", [None] * len(self._trees)))
 
     def inspect(self, label_or_id: str, n_features: int) -> dict[str, Any]:
@@ -217,7 +218,7 @@ class LabelInspector:
         }
 
     def _of_vocabulary(self, label: int) -> dict[str, Any]:
-        """Return the text of a label and those of the labels above it, if the model was fitted with them."""
+        """Return the title of a label and the titles of its broader labels; empty if the model has no label texts."""
         texts = getattr(self.model, "label_texts_", None)
         if texts is None:
             return {}

@@ -1,4 +1,4 @@
-"""labeltrees inspect MODEL --searches DATA: what searches do, and how long they take."""
+"""labeltrees inspect MODEL --searches DATA: the work and the time of searches."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _read(data: str, reading: DataOptions, model: Model, n_jobs: int) -> Any:
 
 
 def _draw(n_points: int, n_queries: int, query: int | None, data: str) -> Any:
-    """Return the rows of the points to search, ascending; `query` is one of them."""
+    """Return the rows of the points to search, ascending; they include `query`, if given."""
     if query is not None and query >= n_points:
         message = f"{data}: has no point {query}; its {plural(n_points, 'point')} are numbered from 0"
         raise InputError(message)
@@ -95,7 +95,7 @@ def _lines(records: list[dict[str, Any]]) -> str:
 
 
 def _table(records: list[dict[str, Any]]) -> str:
-    """Return the records as CSV; the visits of a query are in one field each, separated by blanks."""
+    """Return the records as CSV; each `visited_` field lists a value of all visits of a query, separated by spaces."""
     text = io.StringIO(newline="")
     flat = [
         {

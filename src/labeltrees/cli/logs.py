@@ -75,7 +75,7 @@ def prepare(
     the command is interrupted, the same command continues with the shards that are finished.
     """
     check_parent_folder(output)
-    target = check_dataset_folder(output)  # before the work, not after it
+    target = check_dataset_folder(output)  # fail before the work starts
     if points_per_part is not None and not in_parts:
         message = "--points-per-part needs --parts"
         raise click.UsageError(message)
@@ -98,7 +98,7 @@ def prepare(
 
 
 def _client(cluster: str | None, workers: int | None) -> AbstractContextManager[Any]:
-    """Return a client, closed at the end; None without a cluster."""
+    """Return a context manager of a client; of None without a cluster."""
     if workers is not None and cluster != "local":
         message = "--workers needs --cluster local"
         raise click.UsageError(message)

@@ -16,27 +16,27 @@ import labeltrees
 from labeltrees.cli.errors import ARGUMENTS, one_line
 from labeltrees.errors import LabelTreesError
 
-# Each command: where it is, and its line in the list of commands. A command is imported when it is used.
+# Module and function of each command, and its line in the list of commands. A command is imported when it is used.
 _COMMANDS = {
     "quickstart": ("quickstart:quickstart", "Choose, train and try a model on bundled data."),
     "fit": ("fit:fit", "Train a model."),
     "predict": ("predict:predict", "Print the best labels of each point."),
     "evaluate": ("evaluate:evaluate", "Measure precision and speed of a model."),
-    "choose": ("choose:choose", "Choose the settings by a limit, and train."),
-    "sweep": ("sweep:sweep", "Train and measure at every setting."),
-    "serve": ("serve:serve", "Answer questions over HTTP, with a page to try."),
-    "baselines": ("baselines:baselines", "Show what simple recommenders reach."),
+    "choose": ("choose:choose", "Choose settings by measurement, and train."),
+    "sweep": ("sweep:sweep", "Train and measure a model at every setting."),
+    "serve": ("serve:serve", "Serve models over HTTP, with a page to try them."),
+    "baselines": ("baselines:baselines", "Measure simple recommenders."),
     "update": ("update:update", "Add points and labels; retire, rename, forget."),
-    "retire": ("update:retire", "Return labels no more, at once."),
-    "calibrate": ("calibrate:calibrate", "Learn when searches may stop early."),
+    "retire": ("update:retire", "Stop returning labels, without training."),
+    "calibrate": ("calibrate:calibrate", "Learn probabilities and early stopping."),
     "inspect": ("inspect:inspect_model", "Show a model, its labels and its searches."),
     "tree": ("tree:tree", "Build, show and compare label trees; imbalance."),
     "logs": ("logs:logs", "Turn logs of events into training data."),
-    "convert": ("convert:convert", "Write data in parts, a fastText model, a report."),
+    "convert": ("convert:convert", "Convert data, a fastText model, or a result."),
 }
 # Commands that the list does not show.
 _HIDDEN = {"imbalance": "tree:imbalance", "report": "convert:report"}
-# Commands that are gone, and the new way.
+# Removed commands, and what to use instead.
 _GONE = {
     "completion": "labeltrees --completion SHELL",
     "profile": "labeltrees inspect MODEL --searches DATA",

@@ -1,4 +1,4 @@
-"""Options: those that several commands share, and options generated from settings."""
+"""Options that several commands share, and options generated from settings."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON i
 
 
 class ChoiceOrNone(click.Choice[str]):
-    """One of some words; the word none means None."""
+    """One of the given words; the word none means None."""
 
     def __init__(self, words: Any) -> None:
         super().__init__([*words, "none"])
@@ -58,7 +58,7 @@ class ChoiceOrNone(click.Choice[str]):
 
 
 class NumberOrWord(click.ParamType[Any]):
-    """A number, or one of the words in lower case in `metavar`; the word none means None.
+    """A number, or one of the lower-case words in `metavar`; the word none means None.
 
     Examples
     --------
@@ -97,8 +97,9 @@ def setting_options(
 ) -> Decorator:
     """Return a decorator that lets a command take the settings of a class.
 
-    A daily setting has an option, whose name, type, choices, default and help text come from its field. All can be
-    given with ``--set NAME=VALUE``. The command gets them as parameters; those without an option only if given.
+    A setting marked as `daily` has its own option; name, type, choices, default and help text come from its field.
+    Every setting can be given with ``--set NAME=VALUE``. The command gets settings as parameters; a setting without an
+    option is passed only if the user gives it.
 
     Parameters
     ----------
@@ -111,9 +112,9 @@ def setting_options(
     defaults : mapping from str to value, optional
         Defaults of the command that differ from those of the class.
     prefix : str
-        Put before the names.
+        Prefix of the names of the settings.
     daily : bool
-        False: all settings are given with --set.
+        Whether daily settings have options; if False, all settings are given with --set.
     """
     known = {item.name: item for item in settings_of(cls)}
     offered = [known[name] for name in only or known if name not in skip]
@@ -139,7 +140,7 @@ _NOT_OFFERED = ("tree", "label_texts", "vectorizer", *ClassifierSettings.__datac
 
 
 def classifier_options(*classes: Any, skip: Collection[str] = (), daily: bool = True) -> Decorator:
-    """Return a decorator that lets a command take the parameters of classifiers, and the settings of their objects."""
+    """Return a decorator that adds the parameters of classifiers, and the settings of tree, solver and label texts."""
     options = []
     left_out = {*_NOT_OFFERED, *skip}
     for cls in classes:
@@ -152,7 +153,7 @@ def classifier_options(*classes: Any, skip: Collection[str] = (), daily: bool = 
 
 
 def classifier_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters of `classifier_options` as arguments of `set_params` of the classifier."""
+    """Convert parameters of `classifier_options` to arguments of the classifier's `set_params`."""
     of_tree, of_solver = checks_of(TreeBuilder), checks_of(Solver).keys() - {"loss"}
     parameters: dict[str, Any] = {}
     for name, value in given.items():
@@ -232,18 +233,18 @@ def given_options(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def option_of(name: str) -> str:
-    """Return how the running command takes a setting: as an option, or with --set."""
+    """Return the option, or --set NAME, with which the running command takes a setting."""
     return option_names(click.get_current_context().command).get(name, name)
 
 
 def refuse_option(option: str, beside: str, why: str) -> Never:
-    """Raise the error for an option that cannot be combined with another option or with a kind of model."""
+    """Raise `InputError`: an option cannot be combined with another option or a kind of model."""
     message = f"{option} cannot be combined with {beside}: {why}"
     raise InputError(message)
 
 
 def refuse_tree_options(fixed: str, given: Mapping[str, Any]) -> None:
-    """Raise `InputError` if tree settings are given beside the option `fixed`, which already says which tree to use."""
+    """Raise `InputError` if tree settings are given together with the option `fixed`, which determines the tree."""
     useless = next((item.name for item in settings_of(TreeSettings) if item.name in given), None)
     if useless is not None:
         refuse_option(option_of(useless), fixed, "no tree is built")

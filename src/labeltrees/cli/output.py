@@ -34,7 +34,7 @@ _WIDTH_WITHOUT_TERMINAL = 10_000
 
 
 def console() -> Console:
-    """Return standard output, as wide as the terminal; without a terminal, so wide that nothing wraps."""
+    """Return a console for standard output, as wide as the terminal; without a terminal, nothing wraps."""
     terminal = Console(highlight=False, markup=False)
     if terminal.is_terminal:
         return terminal
@@ -90,7 +90,7 @@ def with_margin(value: float, low: float, high: float) -> Cell:
 
 
 def check_parent_folder(path: str | None) -> None:
-    """Raise `InputError` if the folder for an output does not exist: before the work, not after it."""
+    """Raise `InputError` if the folder of an output file does not exist; call it before the work starts."""
     parent = Path(path or ".").parent
     if path is not None and not parent.absolute().is_dir():
         message = f"{path}: its folder does not exist; to make it: mkdir -p {parent}"
@@ -98,7 +98,7 @@ def check_parent_folder(path: str | None) -> None:
 
 
 def check_plot(path: str | None) -> None:
-    """Raise an error if no picture can be drawn to `path`: before the work, not after it."""
+    """Raise an error if no chart can be written to `path`; call it before the work starts."""
     if path is None:
         return
     if Path(path).suffix.lower() not in _PLOT_SUFFIXES:
@@ -109,7 +109,7 @@ def check_plot(path: str | None) -> None:
 
 
 def printable(text: str) -> str:
-    """Return text with control characters replaced, because they could change the terminal."""
+    """Return text with control characters replaced, because a terminal could interpret them."""
     return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
 
 
@@ -117,7 +117,7 @@ _FORMULA = re.compile(r"[=@]|[+-](?!\d+(\.\d+)?$)")  # a number stays a number
 
 
 def no_formula(cell: str) -> str:
-    r"""Return the cell of a table, with a backslash before what a spreadsheet would take for a formula.
+    r"""Return the cell of a table; a backslash is added if a spreadsheet would read it as a formula.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def number(value: float, digits: int = 2) -> str:
 
 
 def typed_lines(out: Console, request: str) -> Iterator[str]:
-    """Yield the lines that the user types until an empty one; none if input or output is not a terminal."""
+    """Yield typed lines until an empty one; yield nothing if input or output is not a terminal."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return
     out.print(f"\n{request} (an empty line ends):")
@@ -194,7 +194,7 @@ class Column:
     short : str, optional
         The header on a narrow terminal.
     priority : int
-        Columns with the largest number are left out first; 0 is left out only if nothing else helps.
+        Columns with the largest number are left out first, those with 0 last.
     align : {"left", "right"}
         Left for texts, which may wrap at words; right for numbers, which never wrap.
     """
@@ -213,7 +213,7 @@ class _Layout(NamedTuple):
 
 
 class Table:
-    """A table that chooses its columns when it is printed, by the width it gets.
+    """A table that chooses its columns when it is printed, to fit the width.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ class Table:
     header : bool
         Whether the headers are shown.
     shortened : str
-        What the short forms of cells leave out, for the note below the table.
+        Name of the part that short cells leave out, for the note below the table.
     """
 
     def __init__(
@@ -236,7 +236,7 @@ class Table:
         self.columns, self.rows, self.header, self.shortened = list(columns), rows, header, shortened
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield the table and, if something is left out, a note that says so."""
+        """Yield the table and, if something is left out, a note."""
         layout = self._layout(options.max_width)
         table = RichTable(box=None, header_style="bold", pad_edge=False, padding=(0, _GAP, 0, 0))
         table.show_header = self.header
@@ -249,7 +249,7 @@ class Table:
         yield table
         missing = [column.header for place, column in enumerate(self.columns) if place not in layout.places]
         missing += [self.shortened] if layout.short_cells and self.shortened else []
-        if any(missing):  # a column without a header, such as bars, is not missed
+        if any(missing):  # a column without a header, such as bars, is not listed
             shown = ", ".join(filter(None, missing))
             yield Text(f"Not shown at this width: {shown}. To see all: {_ways_to_all()}.", "dim")
 
@@ -259,7 +259,7 @@ class Table:
         return Measurement(min(full, options.max_width), min(full, options.max_width))
 
     def _layout(self, width: int) -> _Layout:
-        """Return the first layout that fits, from the full table to its first two columns."""
+        """Return the first layout that fits, from the full table down to two columns."""
         places, n_columns = list(range(len(self.columns))), len(self.columns)
         while True:
             levels = [(long, False) for long in range(n_columns, -1, -1)]  # the last headers are shortened first
@@ -269,7 +269,7 @@ class Table:
                     return _Layout(places, widths, long_headers, short_cells and self._has_short_cells(places))
             if len(places) <= 2:
                 return _Layout(places, [self._narrowest(place, 0, True) for place in places], 0, True)
-            # The last of those with the largest number; the first column says what a row is and stays.
+            # Drop the last column with the largest priority number. The first column names the row and stays.
             least = max(places[1:], key=lambda place: (self.columns[place].priority, place))
             places = [place for place in places if place != least]
 
@@ -279,14 +279,14 @@ class Table:
         spare = width - sum(widths) - _GAP * (len(places) - 1)
         if spare < 0:
             return None
-        # What a row is stays on one line if possible, then the headers of numbers, then texts.
+        # Spare width goes to the first column, which names the row, then to columns of numbers, then to texts.
         for at in sorted(range(len(places)), key=lambda at: (at > 0, self.columns[places[at]].align == "left")):
             more = min(spare, self._widest(places[at], long_headers, short_cells) - widths[at])
             widths[at], spare = widths[at] + more, spare - more
         return widths
 
     def _narrowest(self, place: int, long_headers: int, short_cells: bool) -> int:
-        """Return the width that a column needs at least: headers and texts wrap at words, numbers do not."""
+        """Return the minimum width of a column: headers and texts wrap at words, numbers do not wrap."""
         column = self.columns[place]
         words = self._header(place, long_headers).split() if self.header else []
         cells = [_text(row[place], short_cells) for row in self.rows]
@@ -317,14 +317,14 @@ def _text(cell: str | Cell, short: bool) -> str:
 def make_table(
     columns: Sequence[str | Column] | None, rows: Sequence[Sequence[str | Cell]], left: Sequence[int] = (0,)
 ) -> Table:
-    """Return a table; headers that are strings are of columns that stay, those in `left` with texts.
+    """Return a table; a column given as a string has priority 0.
 
     Parameters
     ----------
     columns : sequence of str or Column, or None for a table without header
     rows : sequence of rows
     left : sequence of int
-        The columns with texts, for headers that are strings.
+        Places of the columns to align left, among those given as strings.
     """
     given = columns if columns is not None else [""] * len(rows[0])
     made = [
@@ -335,7 +335,7 @@ def make_table(
 
 
 def _ways_to_all() -> str:
-    """Return how the running command shows all columns."""
+    """Return the options of the running command that show all columns, for a message."""
     context = click.get_current_context(silent=True)
     names = set() if context is None else {parameter.name for parameter in context.command.params}
     known = {"as_json": "--json", "csv_file": "--csv FILE", "form": "--format json"}

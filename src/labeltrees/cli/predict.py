@@ -77,19 +77,19 @@ Examples:
     show_default=True,
     help="tsv: label, score, label, score, ...; jsonl: one object per line with labels and scores.",
 )
-@click.option("--explain", is_flag=True, help="Also print which words, items or features speak for each label.")
+@click.option("--explain", is_flag=True, help="Also print which words, items or features support each label.")
 @click.option(
     "--with-texts/--without-texts",
     default=None,
-    help="Also print what people call each label, before its score. [default: with, for items that have names]",
+    help="Also print the title of each label, before its score. [default: with, for items that have names]",
 )
 @vocabulary_options(help="Texts for --with-texts: two columns, or SKOS. [default: those that the model keeps]")
 @score_options("Leave out labels whose probability (score, if not calibrated) is below T. [default: the model's own]")
 @click.option(
     "--broader",
     is_flag=True,
-    help="If no label reaches the threshold: the narrowest broader subject of the SKOS vocabulary whose narrower ones "
-    "reach it together.",
+    help="If no label reaches the threshold, return the narrowest broader subject of the SKOS vocabulary whose "
+    "narrower subjects together reach it.",
 )
 @search_options
 @rule_options
@@ -127,13 +127,13 @@ def predict(
     texts, a .jsonl file of lists of items (or objects from items to counts) if its encoder takes items, a file with the
     feature column (--text names it) if its encoder takes that, a file in XMC format, a folder with one such file named
     test*, a folder of documents, or the word debian for the test part of the bundled data. Points are processed in
-    batches of some thousand, so that DATA may be larger than memory. Labels in DATA are not used. Several files of
-    texts are joined. - is standard input: JSON lines, a table with a header, or one document; so is a .txt file.
-    --data-format fasttext reads one text per line.
+    batches of a few thousand, so DATA may be larger than memory. Labels in DATA are not used. Several files of texts
+    are joined. Standard input (-) is JSON lines, a table with a header, or one document. A plain .txt file is one
+    document; --data-format fasttext reads one text per line.
 
     A score orders the labels of a point. For a calibrated model (labeltrees calibrate, or fit --calibrate) it is the
-    probability that the label is correct; --set raw_scores=true prints the scores of the search. --threshold 0.5 leaves
-    out labels below 0.5, of the -k best; by default labels below the threshold that is stored with the model, if any.
+    probability that the label is correct; --set raw_scores=true prints the scores of the search. Of the -k best labels,
+    --threshold 0.5 leaves out those below 0.5. The default is the threshold stored with the model, if any.
     """
     if (data is None) == (not questions):
         message = "give either DATA or --ask"
@@ -181,7 +181,7 @@ def predict(
             for block in contexts.blocks():
                 stream.write(lines.encode(*answer(block)))
             return
-        # Predictions and a progress bar on the same terminal would overwrite each other.
+        # Predictions and a progress bar would overwrite each other on a terminal.
         show_progress = show_progress and (output is not None or not sys.stdout.isatty())
         with open_queries(data, questions, reading, model, n_jobs) as points:
             if points.n_features is not None:
@@ -222,7 +222,7 @@ def _write_answers(
     stats: bool,
 ) -> None:
     n_done = 0
-    # The number of texts is not known before the last one: how much of the file has been read is shown instead.
+    # The number of texts is unknown until the end of the file, so progress shows the share of the file instead.
     watched = show_progress and points.n_points is not None
     with (
         showing(show_progress and not watched),
@@ -259,7 +259,7 @@ def _write_explained(
 
 
 class _Answer:
-    """Answers contexts one by one, without the items that they contain."""
+    """Predicts for contexts one by one, leaving out the items that they contain."""
 
     def __init__(
         self, model: Model, k: int, search: SearchOptions, threshold: float | None, labels: dict[str, Any]

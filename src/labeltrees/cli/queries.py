@@ -34,7 +34,7 @@ _PART = "test"
 
 
 class Contexts:
-    """Contexts of a file or typed by the user, for a model whose encoder takes them. Counts what it does not know."""
+    """Contexts from a file or from --ask, for the encoder of a model. Warns about unknown words or items."""
 
     def __init__(self, file: TextFile, questions: tuple[str, ...], encoder: Encoder) -> None:
         self._file, self._questions, self._encoder = file, questions, encoder
@@ -73,14 +73,14 @@ class Contexts:
             warn_without(self._file.path, self._n_without, kind)
 
     def _advice(self) -> str:
-        """Return what to do if a user has typed several items with commas between them."""
+        """Return a hint if the user seems to have typed several items separated by commas."""
         contexts = [parse_context(question, self._encoder) for question in self._questions]
         has_comma = any(isinstance(context, list) and len(context) == 1 and "," in context[0] for context in contexts)
         return """; several items are written as '["bread", "milk"]'""" if has_comma else ""
 
 
 def warn_without(source: Any, count: int, kind: str) -> None:
-    """Log how many points have no item or word that the model knows."""
+    """Log the number of points without an item or word that the model knows."""
     have = "has" if count == 1 else "have"
     _logger.warning(
         "%s: %s %s no known %s; all such points get the same answer", source, plural(count, "point"), have, kind
@@ -88,7 +88,7 @@ def warn_without(source: Any, count: int, kind: str) -> None:
 
 
 def find_contexts(data: str | None, questions: tuple[str, ...], reading: DataOptions, model: Model) -> Contexts | None:
-    """Return the contexts that are asked about; None if DATA has matrices, or texts in a file."""
+    """Return the contexts of DATA or --ask; None for features, texts of a file, or no encoder."""
     if data is not None:
         file = context_file(data, reading, model.encoder_)
         return None if file is None or model.encoder_ is None else Contexts(file, (), model.encoder_)
@@ -115,7 +115,7 @@ def documents_of(data: str | None, reading: DataOptions) -> list[Path] | None:
 def open_queries(
     data: str | None, questions: tuple[str, ...], reading: DataOptions, model: Model, n_jobs: int
 ) -> Iterator[PointBlocks]:
-    """Open the points of DATA, or those of typed contexts, in blocks."""
+    """Open the points of DATA or --ask in blocks."""
     contexts = find_contexts(data, questions, reading, model)
     if contexts is not None:
         yield PointBlocks(None, None, contexts.rows(model, n_jobs))

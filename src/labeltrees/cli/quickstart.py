@@ -70,8 +70,8 @@ def quickstart(show_progress: bool, folder: str, from_log: bool, serve: bool, n_
     """Choose a tradeoff for the bundled data, train a model and try it, in about a minute.
 
     The data are descriptions of Debian packages; the labels are the packages that each one depends on. On a terminal
-    you can type your own descriptions at the end. With --logs the data are the baskets of a (synthetic) food shop, and
-    the model proposes what else to buy. With --serve a page shows the labels of what you type, and the search for them.
+    you can type your own descriptions at the end. With --logs, the data are the baskets of a (synthetic) food shop, and
+    the model proposes what else to buy. With --serve, a page shows the labels of the text you type, and the search.
     """
     if from_log and serve:
         refuse_option("--serve", "--logs", "the page is for texts here")
@@ -154,7 +154,7 @@ def show_answer(out: Console, model: LabelTreeClassifier, text: str) -> None:
 
 
 def save_report(choice: Choice, target: Path) -> str:
-    """Write the report and return a note on where it is, or how to get it."""
+    """Write the report; return a note with its path, or with the command that writes it if an extra is missing."""
     try:
         choice.result.report(target / "report.html")
     except MissingExtraError:
@@ -175,7 +175,7 @@ _TIMED_POINTS = 1000
 
 
 class Compared(NamedTuple):
-    """One tradeoff: the share of points whose first label is right, depth of the first label, us per call."""
+    """One tradeoff: whether the first label of each point is correct, its expected depth, and us per call."""
 
     tradeoff: float
     hits: Float64s  # of each point, 0 or 1
@@ -197,8 +197,8 @@ def compare_tradeoffs(
 ) -> list[Compared]:
     """Return the comparison of several tradeoffs and the one in `parameters`, by ascending tradeoff.
 
-    Every point is searched by a model that was trained on the other parts of the data, so that all points count. All
-    tradeoffs see the same parts, and their searches are timed in turns.
+    This is cross-validation: every point is searched by a model that was trained on the other folds. All tradeoffs use
+    the same folds, and their searches are timed in turns.
     """
     tradeoffs = sorted({*COMPARED, float(parameters["tradeoff"])})
     part_of = np.random.default_rng(0).permutation(data.n_points) % _FOLDS
@@ -225,7 +225,7 @@ def compare_tradeoffs(
 
 
 def n_fits(parameters: dict[str, Any]) -> int:
-    """Return how many models `compare_tradeoffs` trains."""
+    """Return the number of models that `compare_tradeoffs` trains."""
     return _FOLDS * len({*COMPARED, float(parameters["tradeoff"])})
 
 
@@ -296,7 +296,7 @@ def compare(model: LabelTreeClassifier, train: Dataset, test: Dataset) -> Any:
 
 
 def show_proposal(out: Console, answer: Any, items: list[str]) -> None:
-    """Print what the model proposes to someone with these items."""
+    """Print the labels that the model proposes for these items."""
     labels, scores = answer(items)
     pairs = zip(labels, scores, strict=True)
     proposals = [f"{printable(str(name))} {score:.2f}" for name, score in pairs if name is not None]
@@ -310,7 +310,7 @@ _CALIBRATION_POINTS = 1500
 
 
 def quickstart_serve(target: Path, n_jobs: int, show_progress: bool) -> None:
-    """Train a model of the bundled data per tradeoff, unless it is there, and serve them."""
+    """Train one model of the bundled data per tradeoff, unless all exist already, and serve them."""
     require_extra()
     folders = {f"debian-{tradeoff:g}": target / f"debian-{tradeoff:g}.model" for tradeoff in _SERVED_TRADEOFFS}
     if not all(folder.exists() for folder in folders.values()):
@@ -325,7 +325,7 @@ def quickstart_serve(target: Path, n_jobs: int, show_progress: bool) -> None:
     port = _free_port()
     if sys.stdout.isatty() and not os.environ.get("CI"):
         threading.Thread(target=_open_page, args=(port,), daemon=True).start()
-    # The model in the middle comes first: the page starts with it.
+    # The page starts with the first model: make it the one in the middle.
     names = sorted(folders, key=lambda name: name != "debian-1")
     models = {name: str(folders[name]) for name in names}
     start_server(models, ServingSettings(), host=_HOST, port=port)

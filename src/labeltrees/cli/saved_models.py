@@ -1,4 +1,4 @@
-"""Saved models as the commands use them: open them, turn texts into queries, describe them."""
+"""Saved models in commands: open them, turn texts into queries, describe them."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _logger = logging.getLogger("labeltrees")
 
 
 def check_output(folder: str) -> None:
-    """Raise an error if no model can be saved in `folder`: before the work, not after it."""
+    """Raise an error if no model can be saved in `folder`; call it before the work starts."""
     check_parent_folder(folder)
     check_target(Path(os.path.abspath(folder)))
 
 
 def is_calibrated(folder: str) -> bool:
-    """Whether a folder has a model with probabilities; False if it has none, or a damaged one."""
+    """Whether a folder has a model with probabilities; False if it has no model, or a damaged one."""
     try:
         model: Model = load(folder)
     except LabelTreesError:
@@ -44,7 +44,7 @@ def is_calibrated(folder: str) -> bool:
 
 
 def load_model(folder: str, *, verify: bool = False) -> Model:
-    """Open the model that MODEL names."""
+    """Open the model in a folder."""
     model: Model = load(folder, verify=verify)
     return model
 
@@ -94,7 +94,7 @@ def model_facts(model: Model, folder: str) -> dict[str, Any]:
 
 
 def evidence_words(stats: dict[str, Any]) -> str:
-    """Return in words what was learned about evidence, from ``stats_["evidence"]`` of a model.
+    """Describe what a model learned about evidence, from its ``stats_["evidence"]``.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def evidence_words(stats: dict[str, Any]) -> str:
 
 
 def c_text(costs: list[float]) -> str:
-    """Return the cost of errors at each depth of a tree.
+    """Return the values of C at each depth of a tree as text.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def c_text(costs: list[float]) -> str:
 
 
 def report_fit(model: Model, folder: str, as_json: bool, calibration: dict[str, Any] | None = None) -> None:
-    """Print a summary of the model that was trained and saved; `calibration` is what held-out points showed."""
+    """Print a summary of a saved model after training; `calibration` has the results on held-out points."""
     facts, stats = model_facts(model, folder), model.stats_
     training = {name: stats[name] for name in ("seconds", "tree_seconds", "loss", "evidence") if name in stats}
     if as_json:

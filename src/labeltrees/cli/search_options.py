@@ -1,4 +1,4 @@
-"""Options for how labels are searched, generated from `SearchRequest`, and for the rules of lists."""
+"""Options for searching labels, generated from `SearchRequest`, and for which labels may be returned."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class SearchOptions:
     given: dict[str, Any]
 
     def make_request(self, model: Model, k: int, **labels: Any) -> SearchRequest:
-        """Return the request for k labels, completed by the model; `labels` are candidates, exclude, label_weight."""
+        """Return the request for k labels, completed by the model; `labels` are other fields, such as candidates."""
         unsupported = next((name for name in self.given if name in model.UNSUPPORTED), None)
         if unsupported is not None:
             refuse_option("--" + unsupported.replace("_", "-"), f"a {model.KIND}", "its search is always exact")
@@ -80,13 +80,13 @@ RAW_SCORES = (
 
 @dataclass(frozen=True)
 class ScoreOptions:
-    """How scores are shown: the options as they were given. A calibrated model returns probabilities."""
+    """The options --proba and --threshold, as given."""
 
     proba: bool
     threshold: float | None
 
     def check(self, model: Model, folder: str, label_weight: str | None) -> None:
-        """Raise `InputError` if the model has no probabilities, or if the options do not belong together."""
+        """Raise `InputError` for invalid options, or for --proba if the model has no probabilities."""
         if self.threshold is not None:
             check_number("threshold", self.threshold, 0, 1 if label_weight is None else np.inf)
         if not self.proba:
@@ -109,7 +109,7 @@ class ScoreOptions:
 
 
 def score_options(threshold_help: str) -> Decorator:
-    """Return a decorator that adds the options; the command gets them as one ScoreOptions named `score`."""
+    """Return a decorator that adds --proba and --threshold; the command gets them as one ScoreOptions, `score`."""
 
     def decorate(command: Any) -> Any:
         @functools.wraps(command)
@@ -117,7 +117,7 @@ def score_options(threshold_help: str) -> Decorator:
             return command(*arguments, score=ScoreOptions(proba, threshold), **given)
 
         options = [
-            rare_option("--proba", is_flag=True, help="Insist on probabilities: an error if the model has none."),
+            rare_option("--proba", is_flag=True, help="Return probabilities; fail if the model has none."),
             click.option("--threshold", type=float, metavar="T", help=threshold_help),
         ]
         return add_options(options)(packed)
@@ -127,7 +127,7 @@ def score_options(threshold_help: str) -> Decorator:
 
 @dataclass(frozen=True)
 class RuleOptions:
-    """Which labels may be returned: the options as they were given."""
+    """The options for which labels may be returned, as given."""
 
     candidates: str | None
     exclude: str | None
@@ -136,7 +136,7 @@ class RuleOptions:
     label_weight: str | None
 
     def read(self, model: Model, propensity: tuple[float, float] = (0.55, 1.5)) -> dict[str, Any]:
-        """Return the rules as arguments of a request; `exclude_seen` is for the caller, who has the points."""
+        """Return the rules as arguments of a request, without `exclude_seen`, which depends on the points."""
         return {
             "candidates": None if self.candidates is None else read_labels(self.candidates, model),
             "exclude": None if self.exclude is None else read_labels(self.exclude, model),
@@ -197,7 +197,7 @@ def rule_options(command: Any) -> Any:
 
 
 def seen_labels(model: Model, points: Any, others: Sequence[int] | None = None) -> Any:
-    """Return the labels of the items in each point as CSR (n, L), together with other labels for all points."""
+    """Return the labels of the items of each point, and `others` for every point, as a CSR matrix (n, L)."""
     takes_items = model.label_names_ is not None and isinstance(getattr(model, "encoder_", None), ItemEncoder)
     is_sparse: bool = sparse.issparse(points)
     if not takes_items or not is_sparse:
@@ -228,14 +228,14 @@ def read_labels(path: str, model: Model) -> list[int]:
     if unknown and not (takes_items and len(unknown) < len(lines)):
         message = f"{path}: the model has no label {unknown[0]!r}{did_you_mean(unknown[0], ids)}"
         raise FileFormatError(message)
-    if unknown:  # a list of the items in stock has some that nobody has bought yet
+    if unknown:  # a list of items in stock may have items that nobody has bought yet
         text = "%s: the model does not know %s, such as %r, which are left out"
         _logger.warning(text, path, plural(len(unknown), "label"), unknown[0])
     return [ids[line] for line in lines if line in ids]
 
 
 def _ids_by_name(model: Model) -> dict[str, int]:
-    """Return the label of each name, and of each item id."""
+    """Return the mapping from label names, and from item ids, to label ids."""
     names = range(len(model.classes_)) if model.label_names_ is None else model.label_names_
     ids = {str(name): label for label, name in enumerate(names)}
     if isinstance(model.encoder_, ItemEncoder):
@@ -248,7 +248,7 @@ def _read_limits(given: str, model: Model) -> Any:
     """Return the limits of FILE:M; labels that the file lacks, or that the model lacks, have no limit."""
     path, colon, most = given.rpartition(":")
     if not colon or not most.isdigit():
-        message = f"--limit-per {given}: must be FILE:M, such as brands.tsv:2, with M the most labels of each group"
+        message = f"--limit-per {given}: must be FILE:M, such as brands.tsv:2; M is the maximum number per group"
         raise InputError(message)
     if not Path(path).is_file():
         message = f"--limit-per {given}: there is no file {path}"
@@ -274,7 +274,7 @@ _PROPENSITY = "propensity"
 
 
 def read_label_weight(given: str | None, model: Model, propensity: tuple[float, float] = (0.55, 1.5)) -> Any:
-    """Return the weights that the option asks for, one per label of the model, or None.
+    """Return the weights of --label-weight, one per label of the model; None without the option.
 
     Parameters
     ----------

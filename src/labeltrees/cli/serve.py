@@ -59,8 +59,8 @@ def serve(
     """Serve models over HTTP, with a page to try them at /.
 
     MODEL is the folder of a model, NAME=FOLDER to give it a name, or the folder of a sweep for all its models. A model
-    that is saved to its folder again replaces the old version; no request is lost. The server speaks its own JSON form
-    (described at /docs), the Open Inference Protocol v2, and the form of Annif's REST API.
+    that is saved to its folder again replaces the old version; no request is lost. The server has its own JSON API
+    (described at /docs), and supports the Open Inference Protocol v2 and Annif's REST API.
     """
     require_extra()
     known = {item.name for item in fields(ServingSettings)}
@@ -79,7 +79,7 @@ def serve(
 
 
 def start_server(models: dict[str, str], settings: ServingSettings, *, host: str, port: int, **how: Any) -> None:
-    """Check the models, say where the server is, and serve until the process is stopped."""
+    """Check the models, print the address, and serve until the process is stopped."""
     from labeltrees.serving.limits import read_keys
     from labeltrees.serving.registry import Registry
     from labeltrees.serving.server import run_server
@@ -88,7 +88,7 @@ def start_server(models: dict[str, str], settings: ServingSettings, *, host: str
     read_shown_texts(how.get("label_texts"), how.get("language"))
     if how.get("api_keys"):
         read_keys(how["api_keys"])
-    names = Registry(models).names  # a fault is found now, in one line, and not in every worker
+    names = Registry(models).names  # report a bad model once, instead of in every worker
     address = f"[{host}]" if ":" in host else host
     click.echo(f"Serving {plural(len(names), 'model')} ({', '.join(names)}) at http://{address}:{port}/", err=True)
     if not _is_loopback(host) and not how.get("api_keys"):

@@ -83,7 +83,7 @@ def sweep(
     data, or one file. A fifth of one file is held out at random to measure on, unless --validation names other data or
     --test-share another share. Simple baselines are measured on the same points (at most 5,000 of them). --cover and
     --path can be repeated. With --folder, an interrupted sweep continues where it stopped. With --cluster, the models
-    are trained as tasks of a Dask cluster, and all are timed on one of its workers; --folder must be seen by all.
+    are trained as tasks of a Dask cluster, and all are timed on one worker; all workers must have access to --folder.
     """
     hide_memory_log()
     check_parent_folder(output)
@@ -124,7 +124,7 @@ def sweep(
 
 
 def result_table(result: SweepResult) -> Table:
-    """Return the table of a result; a star marks settings on the frontier of time and the first P@k."""
+    """Return the table of a result; a star marks settings on the frontier of time and P@k, at the first k."""
     ks, largest = result.ks, max(result.ks)
     best = {record["setting"] for record in result.frontier(f"top{largest}_p50_us", f"p{ks[0]}")}
     variants = len({(record["cover"], record["path"]) for record in result.table}) > 1
@@ -141,7 +141,7 @@ def result_table(result: SweepResult) -> Table:
         rows.append(row)
     columns = [Column("tradeoff", "trade", align="left"), Column("fanout", "fan", 1)]
     columns += [Column("cover, path", align="left")] if variants else []
-    # The first and the last k matter most; a table without the first P@k or the time would say nothing.
+    # The first and the last k matter most; a table without the first P@k or the time is useless.
     columns += [Column(f"P@{k} %", f"P@{k}", 0 if k == ks[0] else 2 if k == largest else 4) for k in ks]
     columns += [Column(f"depth@{ks[0]}", priority=3), Column("nodes", priority=6), Column(f"top-{largest} us", "us")]
     columns += [Column("p99 us", "p99", 3), Column("train s", priority=5), Column("MB", priority=5)]

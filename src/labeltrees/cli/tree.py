@@ -303,7 +303,7 @@ def _near(label_or_id: str, names: list[str]) -> list[str]:
     """Return up to five similar names: first those that contain the given one, then those with a similar spelling."""
     folded = label_or_id.casefold()
     containing = sorted((name for name in names if folded in name.casefold()), key=lambda name: (len(name), name))
-    # Comparing spellings is slow: only names of similar length, and not all of millions.
+    # Comparing spellings is slow: compare only names of similar length, and a limited number of them.
     alike = [name for name in names if abs(len(name) - len(label_or_id)) <= 2][:_MAX_COMPARED]
     return list(dict.fromkeys(containing[:5] + difflib.get_close_matches(label_or_id, alike, n=5)))[:5]
 

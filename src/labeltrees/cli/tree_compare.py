@@ -50,13 +50,13 @@ class TreeRow:
 
 
 class Comparison:
-    """The inputs that all trees of a comparison share, and how they are measured.
+    """Builds and measures the trees of a comparison; all share the same inputs.
 
     Parameters
     ----------
     data : Dataset
     settings : TreeSettings
-        For the trees at every tradeoff; its own tradeoff is not used.
+        Settings of all trees; its tradeoff is not used.
     random_state, n_jobs : int
     """
 

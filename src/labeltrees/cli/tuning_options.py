@@ -1,4 +1,4 @@
-"""Options that `sweep` and `choose` share, and how both read DATA."""
+"""Options that `sweep` and `choose` share, and functions that read their DATA."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from labeltrees.tuning.candidates import PAPER_GRIDS, TRADEOFFS
 from labeltrees.tuning.data import SHARE
 from labeltrees.tuning.study import count_finished
 
-# Parameters of the estimator that the commands set in another way, or not at all.
+# Parameters of the estimator that the commands offer in another way, or not at all.
 _SKIPPED = ("tradeoff", "fanout", "cover", "path")
 
 
@@ -53,7 +53,7 @@ def _tradeoffs(context: click.Context, parameter: click.Parameter, value: str | 
 
 
 def fanouts_option(default: str) -> Decorator:
-    """Return the option --fanouts; `default` describes what is tried without it."""
+    """Return the option --fanouts; `default` is the default in its help text."""
     return click.option(
         "--fanouts",
         metavar="16,128",
@@ -88,7 +88,7 @@ tuning_options = add_options(
 def split_parameters(
     parameters: dict[str, Any], show_progress: bool, make: Callable[..., LabelTreeClassifier] = LabelTreeClassifier
 ) -> tuple[LabelTreeClassifier, dict[str, Any]]:
-    """Return the estimator that the options describe, a change of `make`, and the arguments of `sweep` or `choose`."""
+    """Return the estimator, made by `make` and changed by the options, and the arguments of `sweep` or `choose`."""
     known = classifier_option_names(LabelTreeClassifier)
     given = given_options({name: value for name, value in parameters.items() if name in known})
     shared = given_options({name: parameters[name] for name in ("random_state", "n_jobs", "k") if name in parameters})
@@ -126,7 +126,7 @@ def read_validation(
 
 @contextmanager
 def saying_how_to_continue(folder: str | None) -> Iterator[None]:
-    """After Ctrl-C, say what is finished and how to go on."""
+    """After Ctrl-C, add the number of finished settings and how to continue to the message."""
     try:
         yield
     except KeyboardInterrupt:

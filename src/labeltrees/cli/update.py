@@ -56,20 +56,22 @@ def _renamed(_context: click.Context, _parameter: click.Parameter, values: tuple
 @click.argument("data", metavar="[NEW-DATA]", required=False)
 @data_options()
 @click.option(
-    "--replay", metavar="OLD-DATA", help="The points that MODEL was trained on; then old classifiers learn too."
+    "--replay", metavar="OLD-DATA", help="The points that MODEL was trained on; with them, old classifiers learn too."
 )
-@click.option("--exact", is_flag=True, help="Train everything whose input changed: the bytes of a fit on that tree.")
-@click.option("--retire", metavar="LABEL|FILE", multiple=True, callback=_labels, help="Return these labels no more.")
+@click.option(
+    "--exact", is_flag=True, help="Train everything whose input changed; the result equals a fit on that tree."
+)
+@click.option("--retire", metavar="LABEL|FILE", multiple=True, callback=_labels, help="Stop returning these labels.")
 @click.option("--restore", metavar="LABEL|FILE", multiple=True, callback=_labels, help="Return retired labels again.")
 @click.option("--rename", metavar="OLD=NEW", multiple=True, callback=_renamed, help="Give a label another name.")
 @click.option(
     "--forget",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False),
-    help="Row numbers of OLD-DATA, one per line, the first row is 0: as if they had never been there.",
+    help="Forget points: a file with row numbers of OLD-DATA, one per line. The first row is 0.",
 )
 @click.option("--compact", is_flag=True, help="Remove retired labels from the files.")
-@click.option("--back", is_flag=True, help="Put the version before the last update in place again.")
+@click.option("--back", is_flag=True, help="Restore the version before the last update.")
 @click.option(
     "-o", "--output", metavar="MODEL", type=click.Path(), help="Folder to save the model in. [default: MODEL itself]"
 )
@@ -93,14 +95,14 @@ def update(
     as_json: bool,
     reading: DataOptions,
 ) -> None:
-    """Let labels and points come and go in a MODEL.
+    """Add points and labels to a MODEL, or retire, restore, rename and forget them.
 
     NEW-DATA has new points, perhaps with new labels. With --replay, only classifiers whose points changed are trained.
-    Without it, old classifiers keep their weights, and new ones are trained against those of their siblings.
+    Without it, old classifiers keep their weights, and new ones have the classifiers of their siblings as negatives.
 
-    The new version replaces MODEL in one step, and a server that watches the folder goes over to it. The version before
-    stays in MODEL.previous, with which it shares unchanged files, until the next update; --back puts it in place again.
-    With -o, the new version is written there instead, and MODEL does not change.
+    The new version replaces MODEL in one step, and a server that watches the folder loads it. The previous version
+    stays in MODEL.previous until the next update, and shares unchanged files with the new one; --back restores it. With
+    -o, the new version is written there instead, and MODEL does not change.
     """
     changes = bool(data or retire or restore or rename or forget or compact)
     if back:
@@ -129,7 +131,7 @@ def update(
     lines += facts.pop("lines")
     if target == model_folder:
         lines.append(
-            f"The version before is {previous_of(target).name}; labeltrees update {target} --back returns to it"
+            f"The previous version is in {previous_of(target).name}; to restore it: labeltrees update {target} --back"
         )
     _say(as_json, {"model": target, **facts}, "\n".join(lines))
 
@@ -148,10 +150,10 @@ Examples:
 @click.option("--restore", is_flag=True, help="Return the labels again.")
 @json_option
 def retire(model_folder: str, labels: list[str], restore: bool, as_json: bool) -> None:
-    """Return labels of a MODEL no more, at once and without training.
+    """Stop returning labels of a MODEL, immediately and without training.
 
-    LABELS are names, ids of labels without names, or files with one per line. The same as labeltrees update --retire,
-    with one step back: labeltrees update MODEL --back.
+    A LABEL is a name, or an id if the labels have no names. A FILE has one label per line. This does the same as
+    labeltrees update --retire. To undo it: labeltrees update MODEL --back.
     """
     version = version_of(model_folder)
     model: Any = load_model(model_folder)
@@ -175,10 +177,10 @@ def _change(
     reading: DataOptions,
     show_progress: bool,
 ) -> dict[str, Any]:
-    """Apply all changes, and return what was done."""
+    """Apply all changes, and return a record of them."""
     changed: Any = model
     if (data is not None or forget is not None) and not hasattr(model, "update"):
-        message = f"a {model.KIND} is not updated: fit it again; labels can be retired, restored and renamed"
+        message = f"a {model.KIND} cannot be updated: fit it again; labels can be retired, restored and renamed"
         raise InputError(message)
     if (exact or forget is not None) and not hasattr(model, "forget"):
         message = f"a {model.KIND} is updated without --exact and --forget: fit it again to forget points"
@@ -209,7 +211,7 @@ def _change(
 
 
 def _known(model: Model, labels: list[str]) -> list[Any]:
-    """Return labels as the model knows them: names, or ids."""
+    """Return labels in the form that the model takes: names, or ids if it has no names."""
     if model.label_names_ is not None:
         return list(labels)
     try:

@@ -1,4 +1,4 @@
-"""Training on a Dask cluster, with the same bytes as on one machine (extra ``labeltrees[dask]``)."""
+"""Training on a Dask cluster; the model is byte-identical to one from one machine (extra ``labeltrees[dask]``)."""
 
 from labeltrees.dask.estimator import DaskLabelTreeClassifier, fit
 from labeltrees.tasks.on_dask import ClusterError, ClusterSummary

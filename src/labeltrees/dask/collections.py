@@ -1,4 +1,4 @@
-"""Dask collections as parts, and predictions partition by partition."""
+"""Convert Dask collections to parts, and predict partition by partition."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from labeltrees.data.texts import default_vectorizer, label_matrix
 from labeltrees.errors import InputError
 from labeltrees.tasks.on_dask import import_dask
 
-PARTS = "parts"  # the folder in the work folder
+PARTS = "parts"  # name of the folder in the work folder
 
 
 def as_parts(client: Any, data: Any, Y: Any, folder: Path) -> PartsDataset:
@@ -61,7 +61,7 @@ def _write_arrays(client: Any, X: Any, Y: Any, target: Path) -> None:
     if len(x_blocks) != len(y_blocks):
         refuse("Y", f"in the {len(x_blocks)} blocks of rows that X has", f"{len(y_blocks)} blocks")
     with PartsWriter(target, int(X.shape[1]), int(Y.shape[1])) as writer:
-        for x_block, y_block in zip(x_blocks, y_blocks, strict=True):  # one block at a time is in the client's memory
+        for x_block, y_block in zip(x_blocks, y_blocks, strict=True):  # the client holds one block at a time
             block_X, block_Y = client.gather(client.compute([x_block, y_block]))
             writer.add(_matrix(block_X), _matrix(block_Y))
 
@@ -102,7 +102,7 @@ def _write_texts(client: Any, bag: Any, target: Path) -> None:
 
 
 def predict_lazily(model: Any, X: Any, k: int, **options: Any) -> tuple[Any, Any]:
-    """Return labels and scores of the rows of a Dask array or bag as lazy collections, partition by partition."""
+    """Return lazy collections of labels and scores, for the rows of a Dask array or the texts of a Dask bag."""
     dask = import_dask()
     if is_bag(X):
         found = X.map_partitions(lambda texts: list(zip(*_predict(model, list(texts), k, options), strict=True)))

@@ -1,4 +1,4 @@
-"""Training on a Dask cluster: `fit`, and `DaskLabelTreeClassifier`, which is `LabelTreeClassifier` there."""
+"""Training on a Dask cluster: the function `fit`, and the estimator `DaskLabelTreeClassifier`."""
 
 from __future__ import annotations
 
@@ -35,6 +35,10 @@ def fit(
 ) -> LabelTreeClassifier:
     """Fit a `LabelTreeClassifier` on a Dask cluster; the result is the same as on one machine, to the last bit.
 
+    Four parameters matter most. `client` is the cluster. `parts` is the data: a dataset in parts is read by the workers
+    directly, while Dask collections are first written as parts, through the client. `work_folder` lets an interrupted
+    fit continue. `memory_per_worker` limits the size of a task, so that workers do not run out of memory.
+
     Parameters
     ----------
     client : distributed.Client
@@ -43,16 +47,18 @@ def fit(
     Y : Dask array with sparse blocks, optional
         The labels for an array `parts`.
     model : LabelTreeClassifier, optional
-        Fitted in place; or give its `parameters`.
+        The model to fit, in place. By default a new one.
     work_folder : path, optional
-        Seen by all workers. Results of tasks are written here; a fit that was interrupted continues with them. By
-        default a temporary folder beside the parts, removed at the end.
+        A folder that all workers can access. Results of tasks are written here, and an interrupted fit continues with
+        them. By default a temporary folder next to the parts, removed at the end.
     memory_per_worker : int or str, optional
-        By default the smallest memory limit of the workers. The threads of a worker share it; tasks are planned for
-        half of their share.
-    label_names : L str, optional
+        By default the smallest memory limit of the workers. The threads of a worker share it; a task is planned to use
+        half of its share.
+    label_names : sequence of L str, optional
     progress : bool
-        Show a bar per stage, and at the end a summary.
+        Show a progress bar per stage, and a summary at the end.
+    **parameters
+        Parameters of `LabelTreeClassifier`, set on `model`.
 
     Returns
     -------
@@ -86,12 +92,15 @@ _OWN = ("client",)  # parameters that LabelTreeClassifier does not have
 class DaskLabelTreeClassifier(LabelTreeClassifier):
     """`LabelTreeClassifier` on a Dask cluster: the same parameters and, for the same data, the same model.
 
+    Four parameters matter most, as for `LabelTreeClassifier`: `tradeoff` and `fanout` shape the tree, `beam` limits the
+    search, and `C` is the cost of errors. A number for `C` saves the time in which "auto" chooses it.
+
     Parameters
     ----------
     client : distributed.Client, optional
         By default the current client of this process. It is never pickled or saved.
     **parameters
-        Of `LabelTreeClassifier`.
+        Parameters of `LabelTreeClassifier`.
 
     Attributes
     ----------
@@ -118,9 +127,9 @@ class DaskLabelTreeClassifier(LabelTreeClassifier):
         X : PartsDataset, path of one, Dask array with sparse blocks, or Dask bag of (text, labels)
         Y : Dask array with sparse blocks, optional
             The labels for an array X.
-        label_names : L str, optional
+        label_names : sequence of L str, optional
         work_folder : path, optional
-            Seen by all workers; a fit that was interrupted continues with the results in it.
+            A folder that all workers can access; an interrupted fit continues with the results in it.
         memory_per_worker : int or str, optional
             By default the smallest memory limit of the workers.
         """
@@ -144,13 +153,13 @@ class DaskLabelTreeClassifier(LabelTreeClassifier):
         return import_distributed().get_client() if self.client is None else self.client
 
     def predict_topk(self, X: Any, k: int = 5, **options: Any) -> Any:
-        """Return the k best labels and their scores; of a Dask array or bag as lazy collections."""
+        """Return the k best labels and their scores; for a Dask array or bag, as lazy collections."""
         if is_array(X) or is_bag(X):
             return predict_lazily(self.to_local(), X, k, **options)
         return super().predict_topk(X, k, **options)
 
     def to_local_parameters(self) -> LabelTreeClassifier:
-        """Return an ordinary classifier with the same parameters, not fitted."""
+        """Return an unfitted `LabelTreeClassifier` with the same parameters."""
         parameters = {name: value for name, value in self.get_params(deep=False).items() if name not in _OWN}
         return LabelTreeClassifier(**parameters)
 
@@ -162,7 +171,7 @@ class DaskLabelTreeClassifier(LabelTreeClassifier):
         return local
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Save the model as an ordinary one; `labeltrees.load` opens it."""
+        """Save the model as a `LabelTreeClassifier`; `labeltrees.load` opens it."""
         self.to_local().save(folder)
 
     def __sklearn_clone__(self) -> DaskLabelTreeClassifier:

@@ -1,4 +1,4 @@
-"""What all charts share: the drawing library, style and size, places for names, and smooth trends."""
+"""Shared parts of all charts: drawing library, style, size, placement of names, and smooth trends."""
 
 from __future__ import annotations
 
@@ -80,14 +80,20 @@ def place_labels(
     width: float,
     height: float,
 ) -> list[tuple[float, float] | None]:
-    """Return the centre of each text in pixels, None where there is no free place.
+    """Return the centre of each text in pixels; None for a text without a free place.
 
     Parameters
     ----------
-    points, radii : pixels of the points, from the upper left corner, and how large they are
-    texts : the text of each point
-    first : points in the order in which their texts are placed; the others follow
-    width, height : of the chart
+    points : sequence of (float, float)
+        Centres of the points in pixels, from the upper left corner.
+    radii : sequence of float
+        Radius of each point in pixels.
+    texts : sequence of str
+        The text of each point.
+    first : sequence of int
+        Indices of the points whose texts are placed first, in this order; the others follow.
+    width, height : float
+        Size of the chart in pixels.
 
     Examples
     --------

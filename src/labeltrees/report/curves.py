@@ -1,4 +1,4 @@
-"""The charts of a metric against depth and time: points with intervals and names, smooth trends, the best baseline."""
+"""The charts of a metric against depth and time: points with intervals and names, curves, the best baseline."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class BaselineLine(NamedTuple):
 
 
 def baseline_line(result: SweepResult, metric: str, low: float, high: float) -> BaselineLine:
-    """Return the line of the baseline with the highest value of a metric; nothing if none was measured.
+    """Return the line of the baseline with the highest value of a metric; no layers if none was measured.
 
-    The points, with their intervals, are between `low` and `high` percent. A line far below them would leave no room to
-    see how they differ. It is drawn only if they keep at least half of the height.
+    The points and their intervals lie between `low` and `high` percent. A line far below them would squeeze them
+    together, so it is drawn only if the points keep at least half of the height.
     """
     known = [record for record in result.baselines if metric in record]
     if not known:
@@ -49,7 +49,7 @@ _MARGIN = 0.06  # of the range of an axis, free at both of its ends
 def curves(result: SweepResult, x: str, y: str, width: int = WIDTH) -> Any:
     """Return the chart of a metric against "depth" or "time".
 
-    Its parameter `at`, the name of a setting, marks one point: the slider of the page moves it.
+    The Vega parameter `at` is the name of the setting to mark; the slider of the page changes it.
     """
     alt = altair()
     x_column, y_column = columns_of(result.table, x, y, max(result.ks))
@@ -93,7 +93,7 @@ def curves(result: SweepResult, x: str, y: str, width: int = WIDTH) -> Any:
     )
 
 
-# Depths are exact, so their points are joined; times are not.
+# Depths are exact, so lines join their points; times are noisy, so lines show trends.
 _SUBTITLES = {
     "depth": "numbers: tradeoffs; bars: 95 % intervals; lines join the tradeoffs in order",
     "time": "numbers: tradeoffs; bars: 95 % intervals; lines: trends",
@@ -108,7 +108,7 @@ def in_order(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def point_rows(result: SweepResult, x_column: str, y_column: str) -> list[dict[str, Any]]:
-    """Return one row per setting: x, y (in percent), its 95 % interval, and how it is drawn."""
+    """Return one row per setting: x, y (in percent), the 95 % interval of y, and how it is drawn."""
     best = {record["setting"] for record in frontier(result.table, x_column, y_column)}
     rows = []
     for record in result.table:
@@ -132,7 +132,7 @@ def point_rows(result: SweepResult, x_column: str, y_column: str) -> list[dict[s
 
 
 def names_in_width(chart: dict[str, Any], width: int) -> list[list[float | None]]:
-    """Return where the names of the points of a chart, given as its specification, are in a chart of another width."""
+    """Return the positions of the points' names if a chart, given as its specification, had another width."""
     rows = [dict(row) for row in chart["data"]["values"]]
     encoding = chart["layer"][2]["encoding"]
     name_points(rows, encoding["x"]["scale"]["domain"], encoding["y"]["scale"]["domain"], width)
@@ -140,7 +140,7 @@ def names_in_width(chart: dict[str, Any], width: int) -> list[list[float | None]
 
 
 def name_points(rows: list[dict[str, Any]], across: list[float], up: list[float], width: int) -> None:
-    """Add the place of each point's name; a name without a free place is left out."""
+    """Add the position of each point's name to its row: None if there is no free place."""
     known = [row for row in rows if row["x"] is not None and row["y"] is not None]
     (left, right), (bottom, top) = across, up
     points = [((row["x"] - left) / (right - left) * width, (top - row["y"]) / (top - bottom) * HEIGHT) for row in known]

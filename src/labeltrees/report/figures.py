@@ -11,7 +11,7 @@ from labeltrees.report.tables import series_name
 from labeltrees.tuning.result import SweepResult
 
 NAMES = ("precision_depth", "precision_time", "frequencies", "served", "depths", "mass")
-_MAX_TRADEOFFS = 6  # in one chart of depths
+_MAX_TRADEOFFS = 6  # per chart of depths or mass
 
 
 def figure(result: SweepResult, name: str, y: str | None = None) -> Any:
@@ -21,8 +21,9 @@ def figure(result: SweepResult, name: str, y: str | None = None) -> Any:
     ----------
     result : SweepResult
     name : str
-        "precision_depth", "precision_time": a point with its 95 % interval per setting, a smooth trend per fanout and
-        variant, the chosen setting, and the best baseline as a horizontal line (only in words if it is far below).
+        "precision_depth", "precision_time": one point with its 95 % interval per setting, one curve per fanout and
+        variant (a smooth trend for time), the chosen setting, and the best baseline as a horizontal line (only named
+        in the subtitle if it is far below).
         "frequencies", "served": label frequencies by rank, and the share of points that the most frequent labels serve.
         "depths", "mass": the number and the mass of labels at each depth, for trees at several tradeoffs.
     y : str, optional
@@ -123,7 +124,7 @@ def levels(result: SweepResult, name: str) -> Any:
 
 
 def _shown_trees(result: SweepResult) -> list[dict[str, Any]]:
-    """Return records by ascending tradeoff from the curve of the chosen setting, or of the first one."""
+    """Return some records, by ascending tradeoff, from the curve of the chosen or else the first setting."""
     first = result.record(result.chosen) if result.chosen else result.table[0]
     shared = ["fanout", "cover", "path", *result.facts.get("varied", [])]
     curve = [row for row in result.table if all(row[name] == first[name] for name in shared)]

@@ -26,7 +26,7 @@ from labeltrees.report.tables import (
 from labeltrees.tuning.result import SweepResult, is_quality
 
 _NARROW = 270  # pixels of a chart on a phone
-_EVERY_K = ("p", "ndcg")  # metrics with a chart for every k; the others have one for the largest
+_EVERY_K = ("p", "ndcg")  # metrics with charts for every k; the others have charts for the largest k
 
 
 def write_report(result: SweepResult, path: str | os.PathLike[str], title: str | None = None) -> None:
@@ -35,7 +35,7 @@ def write_report(result: SweepResult, path: str | os.PathLike[str], title: str |
 
 
 def write_figures(result: SweepResult, folder: str | os.PathLike[str]) -> list[Path]:
-    """Write every chart as PNG, SVG and PDF and return the files; precision against depth also at k = 3."""
+    """Write every chart as PNG, SVG and PDF and return the files; the precision charts are written for every k."""
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     written = []
@@ -72,7 +72,7 @@ def _data_size(result: SweepResult) -> str:
 
 
 def _held_out(measured: dict[str, Any]) -> str:
-    how = measured.get("held_out_how", "at random")  # results of earlier versions do not say it
+    how = measured.get("held_out_how", "at random")  # earlier versions did not store it
     return f", held out from the training data {how}" if measured.get("held_out") else ""
 
 
@@ -87,7 +87,7 @@ def _summary(result: SweepResult) -> str:
 
 
 def _decision_table(decision: Decision) -> str:
-    """Return the table as HTML, so that the decision is there without JavaScript."""
+    """Return the table as HTML, so that the page shows the decision without JavaScript."""
     head = "".join(f'<th scope="col" class="number">{html.escape(text)}</th>' for text in decision.columns)
     rows = []
     for setting, (name, *cells) in zip(decision.settings, decision.rows, strict=True):
@@ -104,7 +104,7 @@ def _with_interval(text: str) -> str:
 
 
 def first_example(result: SweepResult, setting: str) -> int:
-    """Return the example to show first: the first where something is right and something is wrong."""
+    """Return the example to show first: the first with both correct and incorrect labels, or else the first."""
     for place, search in enumerate(result.details["settings"][setting]["looks"]):
         if {bool(answer["right"]) for answer in search["answers"]} == {True, False}:
             return place
@@ -151,7 +151,7 @@ def _spec(chart: Any) -> dict[str, Any]:
 
 
 def _curves(result: SweepResult, x: str, metric: str) -> dict[str, Any]:
-    """Return the specification of a chart, and what differs on a phone: its width and the places of the names."""
+    """Return the specification of a chart, and the width and positions of names that a phone uses instead."""
     spec = _spec(curves(result, x, metric))
     return {"spec": spec, "narrow": _NARROW, "names": names_in_width(spec, _NARROW)}
 

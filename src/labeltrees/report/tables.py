@@ -58,7 +58,7 @@ def asked_metric(result: SweepResult) -> str:
 
 
 def describe(result: SweepResult, record: Record) -> str:
-    """Return a setting in words: the parameters that vary, if any do, and the tree."""
+    """Return a setting in words: the varied parameters that differ from the first setting, and the tree."""
     varied = {name: record[name] for name in result.facts.get("varied", [])}
     first = {name: result.table[0][name] for name in varied}
     changed = [f"{name} {value}" for name, value in varied.items() if value != first[name]]
@@ -69,7 +69,7 @@ def describe(result: SweepResult, record: Record) -> str:
 
 
 class Decision(NamedTuple):
-    """One sentence, and a table of texts with the name of the setting of each row."""
+    """One sentence, and a table as texts; `settings` has the setting of each row."""
 
     sentence: str
     columns: list[str]
@@ -78,7 +78,7 @@ class Decision(NamedTuple):
 
 
 def decide(result: SweepResult) -> Decision:
-    """Return the decision: the chosen setting, or without one the fastest that is not clearly worse than the best."""
+    """Return the decision: the chosen setting, or else the fastest whose 95 % interval includes the best value."""
     metric, largest = asked_metric(result), max(result.ks)
     time = f"top{largest}_p50_us"
     known = [record for record in result.table if record[metric] is not None]
@@ -159,7 +159,7 @@ _MODEL = {
 
 
 def setting_groups(result: SweepResult) -> list[dict[str, Any]]:
-    """Return groups: a title, headings, and rows of a name and the columns of the table (None for an empty cell)."""
+    """Return groups with a title, headings and rows; a row has a name and columns of the table (None: empty cell)."""
     known = set(result.table[0])
     ks, timed = result.ks, [k for k in sorted({1, *result.ks}) if f"top{k}_p50_us" in known]
     heads = [f"@{k}" for k in ks]

@@ -4,7 +4,7 @@
   const byId = (id) => document.getElementById(id);
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
   const state = { metric: data.metrics[0].name, curve: null, at: null, example: data.firstExample, sort: null, falling: false };
-  const opened = new Map();  // nodes of the picture that were opened or folded by hand
+  const opened = new Map();  // nodes of the picture that the user unfolded or folded
   const colours = () => (dark.matches ? data.darkColours : data.colours);
   const views = {};
 
@@ -376,7 +376,7 @@
     }
     const rows = curveOf(state.curve);
     const slider = byId("tradeoff");
-    slider.closest("label").style.display = rows.length > 1 ? "" : "none";  // one tradeoff: nothing to slide
+    slider.closest("label").style.display = rows.length > 1 ? "" : "none";  // one tradeoff needs no slider
     slider.max = rows.length - 1;
     slider.value = rows.findIndex((other) => other.setting === setting);
     byId("tradeoff-ticks").replaceChildren(...rows.map((other, place) => option(place, tradeoffText(other))));
@@ -390,7 +390,7 @@
   }
   function start() {
     byId("metric").append(...data.metrics.map((metric) => option(metric.name, metric.title)));
-    if (data.table.length < 2) {  // a chart of one setting says nothing
+    if (data.table.length < 2) {  // one setting needs no chart
       ["chart-depth", "chart-time"].forEach((id) => { byId(id).style.display = "none"; });
       byId("curve").closest("label").style.display = "none";
     }
@@ -420,7 +420,7 @@
     });
     let width = window.innerWidth;
     window.addEventListener("resize", () => {
-      if (window.innerWidth === width) return;  // a phone changes its height while one scrolls
+      if (window.innerWidth === width) return;  // a phone changes its height while the user scrolls
       width = window.innerWidth;
       showTop(data.settings[state.at]);
       drawAll();
