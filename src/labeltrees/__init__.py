@@ -1,4 +1,4 @@
-"""Label trees for extreme multi-label classification: one setting moves between accurate and fast."""
+"""Label trees for extreme multi-label classification: one setting trades accuracy for speed."""
 
 import os
 from importlib import import_module
@@ -79,5 +79,5 @@ def __dir__() -> list[str]:
     return sorted([*globals(), *__all__])
 
 
-if "LABELTREES_INSTRUCTIONS" in os.environ:  # otherwise native code is loaded when it is first used
+if "LABELTREES_INSTRUCTIONS" in os.environ:  # otherwise native code is loaded on first use
     import_module("labeltrees._instructions").choose_instructions()

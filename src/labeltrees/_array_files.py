@@ -1,4 +1,4 @@
-"""Arrays as .npy files with checksums: written once, later mapped and compared with the manifest that lists them."""
+"""Arrays as .npy files with checksums: written once, later mapped and checked against their manifest."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ArrayEntry:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the array itself."""
+        """Size of the array in bytes, without the header."""
         return math.prod(self.shape) * np.dtype(self.dtype).itemsize
 
     def header(self) -> bytes:
@@ -75,7 +75,7 @@ def file_checksum(path: Path) -> str:
 
 
 def hash_file(path: Path) -> int:
-    """Return XXH64 of a file, read block by block: a mapped file would count as memory."""
+    """Return the XXH64 of a file. It is read in blocks, because a mapped file would count as memory of the process."""
     state = _core.Xxh64()
     block = np.empty(_BLOCK_BYTES, np.uint8)
     with open(path, "rb", buffering=0) as file:
@@ -85,7 +85,7 @@ def hash_file(path: Path) -> int:
 
 
 def _fill(file: IO[bytes], block: NDArray[np.uint8]) -> int:
-    """Read until a block is full, or the file ends; return the number of bytes."""
+    """Read until the block is full or the file ends; return the number of bytes read."""
     view, at = block.data, 0
     while n_read := file.readinto(view[at:]):  # type: ignore[attr-defined]
         at += n_read
@@ -113,7 +113,7 @@ def write_new_file(path: Path, *parts: bytes | memoryview) -> None:
 
 
 def map_array(path: Path, opened: IO[bytes], entry: ArrayEntry, *, verify: bool = False) -> NDArray[np.uint8]:
-    """Map an open .npy file read-only and return its bytes, header first; refuse one that differs from its entry."""
+    """Map an open .npy file read-only and return its bytes, header first; refuse a file that differs from its entry."""
     header = entry.header()
     size = os.fstat(opened.fileno()).st_size
     if size != len(header) + entry.nbytes:

@@ -1,4 +1,4 @@
-"""Packages that only some features need: the extras of the installation."""
+"""Optional dependencies, installed as extras."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def import_extra(package: str, extra: str, purpose: str) -> Any:
     extra : str
         Name of the extra in pyproject.toml.
     purpose : str
-        What needs it, the start of the message: ``"reading Parquet files"``.
+        The feature that needs it, at the start of the message: ``"reading Parquet files"``.
 
     Raises
     ------

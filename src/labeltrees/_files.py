@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, files opened safely, and errors that name the file."""
+"""Atomic writes of files and folders, safe opening of files, and errors that name the file."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _SECONDS_TO_LOCK = 2.0  # between making a temporary file or folder and locking 
 
 @contextmanager
 def replacing_file(path: Path) -> Iterator[IO[bytes]]:
-    """Open a temporary sibling to write to, which replaces `path` in one step when the `with` block ends well.
+    """Open a temporary file to write to; it replaces `path` in one step at the end of the `with` block.
 
-    A crash or an error leaves the old file.
+    After a crash or an error the old file is unchanged.
     """
     check_path(path)
     remove_leftovers(path)
@@ -55,10 +55,11 @@ def write_atomically(path: PathLike, chunks: Iterable[bytes]) -> None:
 
 @contextmanager
 def replacing_folder(target: Path) -> Iterator[Path]:
-    """Give a new folder to write files to, and put it in place of `target` in one step when the `with` block ends well.
+    """Yield a new folder to write files to; it replaces `target` in one step at the end of the `with` block.
 
-    A crash or an error leaves the old folder. The caller must flush the files to disk. Processes that have files of the
-    old folder open can still read them. A symbolic link stays: the folder that it leads to is replaced.
+    After a crash or an error the old folder is unchanged. The caller must flush the files to disk. Processes that have
+    files of the old folder open can still read them. If `target` is a symbolic link, the folder it points to is
+    replaced.
     """
     check_path(target)
     target = Path(os.path.realpath(target)) if target.is_symlink() else target
@@ -73,15 +74,15 @@ def replacing_folder(target: Path) -> Iterator[Path]:
         _flush_folder(new)
         _put_in_place(new, target)
     finally:
-        _remove_folder(new)  # left by a failure, or the folder that was replaced
+        _remove_folder(new)  # the new folder after a failure, else the old one
         os.close(descriptor)
     _flush_folder(target.parent)
 
 
 def remove_leftovers(target: Path) -> None:
-    """Delete temporary files and folders beside `target` that were left by processes which have been killed.
+    """Delete temporary files and folders of `target` that killed processes have left.
 
-    Only names that `_temporary_sibling` has made are deleted, whatever else their owner calls similarly.
+    Only names made by `_temporary_sibling` are deleted, never a user's file with a similar name.
     """
     prefix = _temporary_prefix(target)
     try:
@@ -100,7 +101,7 @@ def _temporary_sibling(target: Path) -> Path:
 
 
 def _signed(target: Path, token: str) -> str:
-    """Return a random token with a checksum, so that our temporary names are known as ours."""
+    """Return a random token with a checksum, which identifies temporary names made by this library."""
     return token + hashlib.sha256(f"labeltrees {target.name} {token}".encode(errors="surrogateescape")).hexdigest()[:12]
 
 
@@ -110,12 +111,12 @@ def _temporary_prefix(target: Path) -> str:
 
 def _mark_in_use(descriptor: int) -> None:
     """Lock a temporary file or folder. The system releases the lock when this process ends, however it ends."""
-    with suppress(OSError):  # on a file system without locks, leftovers stay: _is_in_use is always True there
+    with suppress(OSError):  # without file locks, _is_in_use is always True, and leftovers are not deleted
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
 
 
 def _is_in_use(path: Path) -> bool:
-    """Whether a process still writes to a temporary file or folder."""
+    """Whether a process may still be writing to a temporary file or folder."""
     try:
         if time.time() - os.lstat(path).st_ctime < _SECONDS_TO_LOCK:
             return True  # perhaps not locked yet
@@ -155,7 +156,7 @@ def _aside_prefix(target: Path) -> str:
 
 
 def _remove_folder(folder: Path) -> None:
-    """Delete a folder; once more if that fails, for example because there was no memory to list it."""
+    """Delete a folder; try again if that fails, for example because there was no memory to list it."""
     shutil.rmtree(folder, ignore_errors=True)
     if folder.exists():
         shutil.rmtree(folder, ignore_errors=True)
@@ -178,8 +179,8 @@ def _put_in_place(new: Path, target: Path) -> None:
         return
     if code not in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP):
         raise OSError(code, os.strerror(code), os.fspath(target))
-    # This file system cannot exchange two paths: `target` does not exist between the two renames. A crash there leaves
-    # the old folder under its other name.
+    # This file system cannot exchange two paths: `target` does not exist between the two renames. After a crash
+    # there, the old folder still exists under the name `aside`.
     aside = target.parent / f"{_aside_prefix(target)}{uuid.uuid4().hex[:12]}"
     os.rename(target, aside)
     os.rename(new, target)
@@ -187,7 +188,7 @@ def _put_in_place(new: Path, target: Path) -> None:
 
 
 def check_path(path: PathLike) -> None:
-    """Refuse a path with a NUL character, which no system has."""
+    """Refuse a path with a NUL character, which no file system allows."""
     text = os.fspath(path)
     if ("\0" if isinstance(text, str) else b"\0") in text:
         message = f"a path cannot contain a NUL character, got {text!r}"
@@ -201,7 +202,7 @@ def open_regular(path: Path, folder: int | None = None) -> IO[bytes]:
     ----------
     path : Path
     folder : int, optional
-        Descriptor of the file's folder, to open the file in that folder whatever its path leads to by now.
+        Descriptor of the file's folder. The file is opened there, even if another folder has taken its path.
     """
     # Without O_NONBLOCK, opening a pipe would wait forever for a writer.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -221,7 +222,7 @@ def refuse_file(path: PathLike, fault: str, next_step: Phrase | None = None) -> 
 
 @contextmanager
 def naming_file(path: PathLike) -> Iterator[None]:
-    """Turn an `InputError` about a file's content into an error that names the file."""
+    """Turn an `InputError` about a file's content into a `FileFormatError` that names the file."""
     try:
         yield
     except InputError as error:
@@ -230,12 +231,12 @@ def naming_file(path: PathLike) -> Iterator[None]:
 
 
 def write_json(path: str | os.PathLike[str], value: Any) -> None:
-    """Write a value as a JSON file atomically; NaN becomes null."""
+    """Write a value as a JSON file atomically; NaN and infinity become null."""
     write_atomically(path, [to_json(value).encode(), b"\n"])
 
 
 def to_json(value: Any) -> str:
-    """Return a value as JSON text; NaN becomes null.
+    """Return a value as JSON text; NaN and infinity become null.
 
     Examples
     --------

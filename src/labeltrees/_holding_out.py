@@ -1,4 +1,4 @@
-"""Which points to hold out from training, so that something can be measured on them."""
+"""Drawing validation points: points held out from training."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from labeltrees._matrices import Int64s
 
 
 def draw_held_out(n_points: int, n_wanted: int, rng: np.random.Generator, groups: Any = None) -> tuple[Int64s, int]:
-    """Return all points in random order, and how many of the first to hold out.
+    """Return all points in random order, and a number n: hold out the first n.
 
-    Points of one group stay together: a group is held out as a whole or not at all. Groups are taken as long as they
-    fit into `n_wanted`, and at least one.
+    With `groups`, a group is held out completely or not at all. Groups are added while they fit into `n_wanted`; at
+    least one is held out. If all points are in one group, it is ignored.
 
     Examples
     --------
@@ -25,7 +25,7 @@ def draw_held_out(n_points: int, n_wanted: int, rng: np.random.Generator, groups
         return rng.permutation(n_points), n_wanted
     _, number = np.unique(np.asarray(groups), return_inverse=True)
     n_groups = int(number.max(initial=0)) + 1
-    if n_groups == 1:  # there is nothing to keep apart
+    if n_groups == 1:  # holding it out would leave no training points
         return rng.permutation(n_points), n_wanted
     place = rng.permutation(n_groups)[number]
     ends = np.cumsum(np.bincount(place))

@@ -1,4 +1,4 @@
-"""The vector instructions that native code uses: the best of this processor, or those of an environment variable."""
+"""The vector instructions that native code uses: the processor's best, or those that the environment names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ VARIABLE = "LABELTREES_INSTRUCTIONS"
 def choose_instructions() -> None:
     """Use the instruction set that the environment names; warn if the processor does not have it.
 
-    Called once, when the package is imported.
+    Called when the package is imported, if the variable is set.
     """
     name = os.environ.get(VARIABLE, "")
     if name and not _core.use_kernels(name):

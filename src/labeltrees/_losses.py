@@ -1,4 +1,4 @@
-"""The losses that linear classifiers can be trained with: one entry per loss, used everywhere.
+"""The table of losses for linear classifiers.
 
 A new loss needs an entry here and in ``core/linear/loss.cpp``, an id in ``core/simd/lanes.hpp``, and its kernels in
 ``core/simd/training.inl``.
@@ -15,19 +15,19 @@ from labeltrees.storage.chunks import TreeLike, ceilings_of_norms
 
 @dataclass(frozen=True)
 class Loss:
-    """What the library needs to know about a loss besides its kernels.
+    """The properties of a loss, besides its kernels.
 
     Parameters
     ----------
     name : str
         The same as in ``core/linear/loss.cpp``.
     costs : tuple of float
-        The values that ``C="auto"`` tries, rising by equal factors.
+        The values that ``C="auto"`` tries, ascending by about equal factors.
     scores_are_probabilities : bool
-        Whether `predict_proba` may return scores without calibration: they estimate probabilities, though not well.
+        Whether `predict_proba` may return uncalibrated scores, which are rough estimates of probabilities.
     ceilings : callable(tree, bias, norms), optional
-        Returns for each node an upper bound of the log score of any label below it, relative to the node, for queries
-        of unit length, from the biases and `positive_norms` of the classifiers. None if a bound would not be worth its
+        Returns, from the biases and `positive_norms` of the classifiers, an upper bound for each node: of the log
+        score of any label below it, relative to the node, for queries of unit length. None if bounds would not save
         time.
     """
 

@@ -1,7 +1,7 @@
-"""X, Y and point weights: checked once where they enter, then passed on as checked types.
+"""Validation of X, Y and point weights: checked once on input, then passed on as checked types.
 
-`check_X` and `check_Y` return `CheckedX` and `CheckedY`. Both functions return a checked value unchanged, so a public
-function can call them whoever its caller is, and data that is checked already costs nothing.
+`check_X` and `check_Y` return `CheckedX` and `CheckedY`. Both functions return a checked value unchanged, so every
+public function can call them, and data that is already checked costs nothing.
 """
 
 from __future__ import annotations
@@ -115,15 +115,15 @@ class CheckedY:
 
 
 def is_sparse(matrix: Any) -> bool:
-    """Whether a matrix is one of SciPy's sparse ones."""
+    """Whether a matrix is a SciPy sparse matrix or array."""
     return bool(sp.issparse(matrix))
 
 
 def check_X(X: Any, name: str = "X", *, allow_empty: bool = False) -> CheckedX:
     """Check features: sparse ones become canonical CSR, dense ones a row-major array, both of finite float32.
 
-    `X` itself is never changed. Its memory is shared only where it has this form already and is read-only: another
-    thread may write to `X` while it is used.
+    `X` itself is never changed. Its memory is shared only if it already has this form and is read-only. Otherwise it
+    is copied, because another thread may write to `X` while it is used.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def check_same_points(n_points_of_x: int, n_points_of_y: int) -> None:
 def check_sample_weight(sample_weight: Any, n_points: int, name: str = "sample_weight") -> Float64s | None:
     """Return the point weights as read-only float64 of shape (N,), or None for equal weights.
 
-    They must be finite and at least 0, and not all 0 where there are points.
+    They must be finite and at least 0, and not all 0 unless there are no points.
     """
     if sample_weight is None:
         return None
@@ -212,7 +212,7 @@ def sparse_rows(matrix: Any) -> SparseRows:
 def freeze(matrix: sp.csr_array[np.float32]) -> sp.csr_array[np.float32]:
     """Return `matrix`, which must be canonical, with read-only arrays and int32 indices unless int64 is needed.
 
-    Its arrays, and those that they are views of, become read-only, so that `read_only` need not copy them later.
+    Its arrays and their base arrays become read-only, so that `read_only` does not copy them later.
     """
     narrow = matrix.nnz <= _LARGEST_INT32 and max(matrix.shape) <= _LARGEST_INT32
     index_type = np.int32 if narrow else np.int64
@@ -231,7 +231,7 @@ def freeze(matrix: sp.csr_array[np.float32]) -> sp.csr_array[np.float32]:
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array that does not change: itself if it and all arrays it is a view of are read-only, else a copy.
+    """Return an array that cannot change: itself if it and all its base arrays are read-only, else a copy.
 
     Native code uses indices as offsets long after they were checked, and another thread may write to the caller's
     array meanwhile.
@@ -303,7 +303,7 @@ def _sparse_as_csr(name: str, matrix: Any) -> Any:
     try:
         plain = plain_sparse(name, matrix)
         canonical: Any = plain.tocsr()  # itself if it is CSR
-        # A new object finds out by itself whether it is sorted: flags that the caller has set are not trusted.
+        # A new object computes this flag itself: flags set by the caller are not trusted.
         if not canonical.has_canonical_format:
             canonical = canonical.copy() if canonical is plain else canonical
             canonical.sum_duplicates()
@@ -316,10 +316,10 @@ def _sparse_as_csr(name: str, matrix: Any) -> Any:
 
 
 def plain_sparse(name: str, matrix: Any) -> Any:
-    """Return a sparse matrix as one of SciPy's own classes, checked, with indices that no other code can change.
+    """Return a sparse matrix, checked, in one of SciPy's own classes, with indices that no other code can change.
 
     A subclass can run code in every attribute, and SciPy's conversions trust their indices. So each attribute is read
-    once, its arrays are copied unless they are read-only, and only what was copied is checked and converted.
+    once, its arrays are copied unless they are read-only, and only these arrays are checked and converted.
     """
     shape, kind = matrix.shape, matrix.format
     if len(shape) != 2:
@@ -371,13 +371,13 @@ def _plain_indices(array: Any) -> NDArray[Any]:
 
 
 def _plain_values(name: str, array: Any) -> NDArray[Any]:
-    """Return values in native byte order, of a type that SciPy computes with; float32 ones are made read-only."""
+    """Return values in native byte order, of a type that SciPy supports; float32 values become read-only."""
     array = np.asarray(array)
     _refuse_dtype(name, array.dtype)
     kind = np.dtype(np.float32) if array.dtype.itemsize == 2 and array.dtype.kind == "f" else array.dtype
     if kind.newbyteorder("=") != array.dtype or not _is_plain(array):
         return _frozen_copy(array, kind.newbyteorder("="))
-    return read_only(array) if array.dtype == np.float32 else array  # others are converted, which copies them
+    return read_only(array) if array.dtype == np.float32 else array  # other types are copied when they are converted
 
 
 def _is_plain(array: NDArray[Any]) -> bool:
@@ -396,12 +396,12 @@ def _refuse_dtype(name: str, dtype: np.dtype[Any]) -> None:
 
 
 def _as_float32(values: NDArray[Any]) -> NDArray[np.float32]:
-    with np.errstate(over="ignore"):  # a value too large becomes infinite, and the error says where it is
+    with np.errstate(over="ignore"):  # too large a value becomes infinite and is reported later
         return values.astype(np.float32, copy=False)
 
 
 def _surely_finite(values: Float32s) -> bool:
-    """Whether the sum of squares is finite: much faster than a look at every value, but it refuses huge ones too."""
+    """Whether the sum of squares is finite: much faster than checking every value, but False for huge values too."""
     with np.errstate(all="ignore"):
         return bool(np.isfinite(np.dot(values, values)))
 

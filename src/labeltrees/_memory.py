@@ -1,4 +1,4 @@
-"""Sizes of memory: reading "4GiB", how much is free, and how much was used."""
+"""Memory: parsing sizes such as "4GiB", free memory, and peak memory."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ def parse_bytes(name: str, value: Any) -> int:
 
 
 def free_bytes() -> int:
-    """Return the memory that is free or can be freed at once."""
+    """Return the available memory: free, or used by caches that can be freed. Half of all memory if unknown."""
     free = _kib_of("/proc/meminfo", "MemAvailable:")
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2 if free is None else free * 1024
 
 
 def peak_bytes() -> int:
-    """Return the most memory that this process has had.
+    """Return the peak memory of this process.
 
-    `getrusage` would count what the process that started this one had at that moment.
+    `getrusage` is only the fallback: on Linux it includes the memory of the parent process at the time of the start.
     """
     peak = _kib_of("/proc/self/status", "VmHWM:")
     if peak is None:
@@ -48,7 +48,7 @@ def peak_bytes() -> int:
 
 
 def _kib_of(path: str, name: str) -> int | None:
-    """Return a number of KiB from a file that Linux makes, None elsewhere."""
+    """Return a number of KiB from a file in /proc; None if it is not there."""
     try:
         with open(path) as file:
             return next((int(line.split()[1]) for line in file if line.startswith(name)), None)

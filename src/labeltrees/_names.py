@@ -1,4 +1,4 @@
-"""Names, such as those of labels: in one Unicode form, and as two arrays of UTF-8 bytes and bounds."""
+"""Names, such as those of labels: Unicode normalisation, hints for misspelt names, and encoding as two arrays."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _logger = logging.getLogger("labeltrees")
 
 
 def nfc(name: str) -> str:
-    """Return a name in the Unicode form NFC: an accent and its letter are one character if there is one for them.
+    """Return a name in the Unicode form NFC, in which a letter and its accent are one character where possible.
 
     Examples
     --------
@@ -32,21 +32,21 @@ def nfc(name: str) -> str:
     return name if name.isascii() else unicodedata.normalize("NFC", name)
 
 
-_MOST_COMPARED = 20_000  # names that a misspelt one is compared with: comparing takes some 5 us each
+_MOST_COMPARED = 20_000  # names to compare with a misspelt one, at about 5 us each
 
 
 def similar_names(name: object, names: Iterable[Any]) -> list[str]:
-    """Return at most 3 of the names, those that look like another one, best first."""
+    """Return at most 3 of `names`, those most similar to `name`, best first."""
     if not isinstance(name, str) or len(name) > 200:
         return []
     known = [str(other) for other, _ in zip(names, range(_MOST_COMPARED), strict=False)]
-    most = 2 + len(name) // 4  # longer or shorter
+    most = 2 + len(name) // 4  # difference in length
     folded = {other.casefold(): other for other in reversed(known) if abs(len(other) - len(name)) <= most}
     return [folded[other] for other in difflib.get_close_matches(name.casefold(), folded, n=3, cutoff=0.7)]
 
 
 def did_you_mean(name: object, names: Iterable[Any]) -> str:
-    """Return the end of a message about an unknown name: those that look like it, or nothing.
+    """Return the hint at the end of a message about an unknown name; empty if no name is similar.
 
     Examples
     --------
@@ -58,9 +58,9 @@ def did_you_mean(name: object, names: Iterable[Any]) -> str:
 
 
 def nfc_labels(names: list[str]) -> list[str]:
-    """Return the names of labels in the form NFC, and log a warning with those that become one name by this.
+    """Return label names in the form NFC, and log a warning if different names become equal.
 
-    Without it, a label that is typed in two ways which look the same would be two labels.
+    Otherwise a name typed in two ways that look the same would be two labels.
     """
     forms = {name: nfc(name) for name in set(names) if not name.isascii()}
     if all(name == form for name, form in forms.items()):
@@ -70,7 +70,7 @@ def nfc_labels(names: list[str]) -> list[str]:
 
 
 def same_in_nfc(names: Iterable[str]) -> list[str]:
-    """Return the NFC forms that several different names have, sorted.
+    """Return the NFC forms shared by several different names, sorted.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def same_in_nfc(names: Iterable[str]) -> list[str]:
 
 
 def report_merged(names: Iterable[str]) -> None:
-    """Log which label names become one name in the form NFC."""
+    """Log a warning with the label names that become equal in the form NFC."""
     merged = same_in_nfc(names)
     if merged:
         shown = ", ".join(map(repr, merged[:5])) + (" ..." if len(merged) > 5 else "")

@@ -17,15 +17,15 @@ BYTES = "bytes"
 _logger = logging.getLogger("labeltrees")
 _SECONDS_BETWEEN_LINES = 10.0
 _shown: ContextVar[bool] = ContextVar("shown", default=False)
-_spinner: ContextVar[Any] = ContextVar("spinner", default=None)  # the one that is turning
-_open_bars: list[str] = []  # a terminal shows one bar at a time: work inside other work has none
+_spinner: ContextVar[Any] = ContextVar("spinner", default=None)  # the active one
+_open_bars: list[str] = []  # a terminal shows one bar at a time, so nested work has none
 
 
 @contextmanager
 def watch(
     what: str, total: int, progress: ProgressArgument, detail: Callable[[int], str] | None = None, unit: str = ""
 ) -> Iterator[Callable[[int], object] | None]:
-    """Yield the function to call with the units done so far, or None if progress is not shown.
+    """Yield a function to call with the units done so far, or None if progress is not shown.
 
     Parameters
     ----------
@@ -34,12 +34,12 @@ def watch(
     total : int
         Total units of work.
     progress : bool or callable(done, total), optional
-        True draws a bar on standard error if that is a terminal. Otherwise the logger "labeltrees" gets a line (INFO)
-        every ten seconds, and one at the end.
+        True draws a bar on standard error if that is a terminal; if not, it logs a line (INFO, logger "labeltrees")
+        every ten seconds and one at the end. A function is called instead. False and None show nothing.
     detail : callable(done), optional
-        Returns more to show about the work.
+        Returns further text to show.
     unit : str
-        What is counted, such as "points", to show how many are done per second; `BYTES` are shown as megabytes.
+        The unit of the rate per second, such as "points"; `BYTES` are shown as megabytes.
     """
     if progress is None or progress is False:
         yield None
@@ -55,7 +55,7 @@ def watch(
 
 @contextmanager
 def watch_part(what: str, total: int, unit: str) -> Iterator[Callable[[int], object] | None]:
-    """Watch work that has no argument `progress`: it is shown inside `showing` only, and logged only if it is long."""
+    """Watch work that has no argument `progress`: shown only inside `showing`, and logged only if it takes long."""
     if not _shown.get() or _open_bars:
         yield None
         return
@@ -75,7 +75,7 @@ def showing(show: bool) -> Iterator[None]:
 
 @contextmanager
 def spinning(what: str) -> Iterator[None]:
-    """Turn a spinner on standard error if that is a terminal, and show the progress of everything inside."""
+    """Show a spinner on standard error if that is a terminal, and the progress of everything inside."""
     from rich.console import Console  # only where progress is shown
 
     with showing(True), Console(stderr=True).status(what) as status:
@@ -110,7 +110,7 @@ def _shown_progress(
 
 @contextmanager
 def _without_spinner() -> Iterator[None]:
-    """Stop the spinner as long as a bar is shown: a terminal shows one of them at a time."""
+    """Stop the spinner while a bar is shown: a terminal can show only one of them."""
     spinner = _spinner.get()
     if spinner is None:
         yield
@@ -145,7 +145,7 @@ def _bar(console: Any, is_part: bool) -> Any:
 
 
 def rate_text(rate: float, unit: str) -> str:
-    """Return a rate with its unit; nothing if there is no unit, or no rate yet.
+    """Return a rate with its unit; empty without a unit or a positive rate.
 
     Examples
     --------
@@ -160,7 +160,7 @@ def rate_text(rate: float, unit: str) -> str:
 
 
 class _LogLines:
-    """Progress as log lines, at most one every few seconds."""
+    """Progress as log lines, at most one every ten seconds."""
 
     def __init__(self, what: str, total: int, detail: Callable[[int], str] | None = None, unit: str = "") -> None:
         self._what, self._total, self._detail, self._unit = what, total, detail, unit

@@ -1,7 +1,7 @@
-"""Settings of a stage: a dataclass whose fields carry their check and their help text.
+"""Settings of a stage: a dataclass whose fields have a check and a help text.
 
-One table serves everyone: functions and estimators check values with it, the command line generates its options from
-it, and the manifest of a saved model is checked against it.
+Functions and estimators check values with these fields, the command line generates its options from them, and the
+manifest of a saved model is checked against them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def setting(
     metavar: str | None = None,
     daily: bool = False,
 ) -> Any:
-    """Return a dataclass field with its check, its help text and what the command line needs to offer it.
+    """Return a dataclass field with its check, its help text, and details for its command-line option.
 
     Parameters
     ----------
@@ -46,9 +46,9 @@ def setting(
     help : str
         One sentence for the command line and the docs.
     choices : tuple of str
-        The allowed names, for a setting that is one of a few names.
+        The allowed names, if the setting is one of a few names.
     metavar : str, optional
-        How the command line shows the value, where its type does not say enough.
+        The placeholder of the value on the command line, if its type is not clear enough.
     daily : bool
         Whether the command line has an option for it; other settings are given with ``--set NAME=VALUE``.
     """
@@ -75,7 +75,7 @@ def settings_of(cls: Any) -> Iterator[Field[Any]]:
     return (item for item in fields(cls) if "check" in item.metadata)
 
 
-@cache  # searches check a request per call
+@cache  # called for every search
 def checks_of(cls: type) -> Mapping[str, Check]:
     """Return the check of every setting of a settings class, by name."""
     return {item.name: item.metadata["check"] for item in settings_of(cls)}
@@ -94,9 +94,9 @@ def check_values(values: Mapping[str, Any], checks: Mapping[str, Check]) -> None
 
 
 class Parameters:
-    """A settings class whose objects are values of a parameter of an estimator.
+    """Base class of settings that are a parameter of an estimator.
 
-    scikit-learn's `clone`, `get_params` and `set_params` know its settings: ``model.set_params(tree__cover="greedy")``.
+    They work with scikit-learn's `clone`, `get_params` and `set_params`: ``model.set_params(tree__cover="greedy")``.
     """
 
     def __post_init__(self) -> None:
@@ -118,7 +118,7 @@ class Parameters:
         return self
 
     def __eq__(self, other: object) -> bool:
-        """Return whether the settings are the same; arrays are the same if they are one object."""
+        """Return whether the settings are equal; arrays are equal only if they are the same object."""
         if type(self) is not type(other):
             return NotImplemented
         mine, theirs = self.get_params(), other.get_params()
@@ -139,13 +139,13 @@ class Parameters:
 
 
 def refuse_gone(function: str, gone: Mapping[str, str], arguments: Mapping[str, Any]) -> None:
-    """Raise `GoneError` if an argument is one that the function or class no longer has.
+    """Raise `GoneError` for an argument that the function or class no longer has.
 
     Parameters
     ----------
     function : str
     gone : mapping
-        From the argument to the new way.
+        For each removed argument, what to use instead.
     arguments : mapping from str
     """
     for name in arguments:
@@ -155,7 +155,7 @@ def refuse_gone(function: str, gone: Mapping[str, str], arguments: Mapping[str, 
 
 
 def refusing(gone: Mapping[str, str]) -> Callable[[Function], Function]:
-    """Return a decorator for a function or a class that has lost arguments: an error says what to give instead."""
+    """Return a decorator that raises `GoneError` for removed arguments of a function or class."""
 
     def decorate(decorated: Function) -> Function:
         name = decorated.__name__
@@ -180,14 +180,14 @@ def take_settings(cls: type[Settings], source: Any) -> Settings:
 
 
 def settings_from(cls: type[Settings], arguments: Mapping[str, Any]) -> Settings:
-    """Return settings of class `cls` with the arguments of a function, its ``locals()``, that have the same names."""
+    """Return settings of class `cls` from the arguments of a function, its ``locals()``, with the same names."""
     return cls(**{item.name: arguments[item.name] for item in fields(cls) if item.name in arguments})
 
 
 def check_names(function: str, given: Iterable[str], allowed: Sequence[str], others: Sequence[str] = ()) -> None:
-    """Raise `GoneError`, a `TypeError` too, for a keyword argument that a function does not have.
+    """Raise `GoneError`, which is also a `TypeError`, for a keyword argument that a function does not have.
 
-    `others` are arguments with a name of their own in its signature, for the hint.
+    The hint suggests similar names from `allowed` and from `others`, the arguments in its signature.
 
     Examples
     --------
@@ -228,4 +228,4 @@ def flag(name: str, value: Any) -> None:
 
 
 def anything(name: str, value: Any) -> None:
-    """Allow every value, for settings that are checked where they are used."""
+    """Allow every value: the setting is checked where it is used."""

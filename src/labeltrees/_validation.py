@@ -1,4 +1,4 @@
-"""Checks of arguments. All messages have one form: the name, the allowed values, the value given."""
+"""Checks of arguments. All messages have the same form: name, allowed values, given value."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Fanout = int | Literal["auto"]
 
 
 def refuse(name: str, allowed: str, came: object, also: Phrase | None = None) -> NoReturn:
-    """Raise `InputError` for an argument `name` that must be `allowed` but is `came`; Python allows `also`, too."""
+    """Raise `InputError`: argument `name` must be `allowed` but is `came`. `also` is allowed in Python only."""
     raise InputError.of_value(name, allowed, came, also)
 
 
@@ -28,7 +28,7 @@ def check_number(name: str, value: Any, low: float, high: float = np.inf, *, low
         refuse(name, allowed, value)
     try:
         number = float(value)
-    except OverflowError:  # an integer beyond all floats
+    except OverflowError:  # an integer too large for a float
         refuse(name, allowed, value)
     if not (low < number if low_open else low <= number) or not number <= high or not np.isfinite(number):
         refuse(name, allowed, value)
@@ -37,7 +37,7 @@ def check_number(name: str, value: Any, low: float, high: float = np.inf, *, low
 
 def check_integer(name: str, value: Any, low: int, high: int | None = None) -> int:
     """Return `value` as an int in [low, high]."""
-    # The limits of integer types are mentioned only to those who exceed them.
+    # Mention the limit of an integer type only when it is exceeded.
     allowed = f"an integer of at least {low}" if high is None or high >= 2**31 - 1 else f"an integer in [{low}, {high}]"
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         refuse(name, allowed, value)

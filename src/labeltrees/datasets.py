@@ -1,4 +1,4 @@
-"""Data that comes with the package."""
+"""Datasets included in the package."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def load_debian() -> tuple[Dataset, Dataset]:
     """Load Debian packages and their dependencies: 13,500 training points, 10,000 labels.
 
     A point is a package's name and description; its labels are the packages it depends on. Features are tf-idf weights
-    of the words that occur in at least two texts of train. ``data/bundled/README.md`` describes how the data was made,
-    and its licence.
+    of the words that occur in at least two training texts. ``data/bundled/README.md`` describes the origin and the
+    licence of the data.
 
     Returns
     -------
@@ -50,9 +50,9 @@ def debian_folder() -> Iterator[Path]:
 
 
 def load_shop_log() -> polars.DataFrame:
-    """Load a small log of a food shop: baskets with their items, quantities and times. It is synthetic.
+    """Load a small synthetic log of a food shop: baskets with their items, quantities and times.
 
-    `scripts/make_shop_log.py` makes it: 500 customers with favourite meals, 9,000 baskets, 188 products, half a year.
+    `scripts/make_shop_log.py` generates it: 500 customers with favourite meals, 9,000 baskets, 188 products, 6 months.
 
     Returns
     -------

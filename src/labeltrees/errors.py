@@ -1,6 +1,7 @@
-"""All errors that labeltrees raises, and what in their messages Python and the command line word differently.
+"""All errors that labeltrees raises, and the parts of messages that differ between Python and the command line.
 
-The command line prints a message in one line, in its own words (`cli/errors.py`), and exits with `exit_code`.
+The command line prints a message in one line, with its own words for these parts (`cli/errors.py`), and exits with
+`exit_code`.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class Parameter:
 
 
 class Phrase(Enum):
-    """A part of a message, in Python's words; `cli/errors.py` has the words of the command line."""
+    """A part of a message, worded for Python; `cli/errors.py` has the wording for the command line."""
 
     OR_NONE = " or None"
     OR_RANDOM_STATE = ", None or a numpy RandomState"
@@ -37,7 +38,7 @@ class Phrase(Enum):
     )
     FIT_WITH_NAMES = "fit it on a Dataset with label_names"
     TIMES = "; in Python, pass times= or a Dataset with times"
-    # scikit-learn says the same three
+    # the same three messages as in scikit-learn
     NO_WORDS = "empty vocabulary; perhaps the documents only contain stop words"
     TOO_FEW_TEXTS = "max_df corresponds to < documents than min_df"
     NO_TERMS_LEFT = "After pruning, no terms remain. Try a lower min_df or a higher max_df."
@@ -66,9 +67,9 @@ class LabelTreesError(Exception):
     message : str or Phrase
         The whole message; or, if `parts` are given, a template with one ``{}`` for each of them.
     *parts : Parameter, Phrase, LabelTreesError or object
-        Parameters and phrases, also those of another error, are worded by whoever shows the message.
+        Parameters and phrases, also those of another error, are worded when the message is shown.
     next_step : Phrase, optional
-        What to do next, where the command line can say more than Python.
+        What to do next; only the command line shows it.
     about : tuple of str
         The parameters that the next step names.
 
@@ -95,12 +96,12 @@ class LabelTreesError(Exception):
         message = self._template
         if self._parts:
             message = message.format(*(_worded(part, word) for part in self._parts))
-        # A file may hold a name of a megabyte, which a message would show.
+        # A message may quote a name from a file, which can be a megabyte long.
         return f"{message[:1500]} ... {message[-400:]}" if len(message) > LONGEST_MESSAGE else message
 
 
 def _safe_repr(value: object) -> str:
-    """Return the repr of a value, or the name of its type if that fails: a damaged matrix cannot be shown."""
+    """Return the repr of a value, or the name of its type if repr fails, as for a damaged matrix."""
     try:
         return repr(value)
     except Exception:
@@ -113,8 +114,8 @@ class InputError(LabelTreesError, ValueError):
     Attributes
     ----------
     name, allowed, given
-        The parameter, what it may be, and its value (its repr, unless it is a number or a string), if the error is
-        about the value of one parameter; else None.
+        If the error is about the value of one parameter: its name, the allowed values, and the given value (its repr,
+        unless it is a number or a string). Otherwise None.
     """
 
     exit_code = 2
@@ -124,7 +125,7 @@ class InputError(LabelTreesError, ValueError):
 
     @classmethod
     def of_value(cls, name: str, allowed: str, given: object, also: Phrase | None = None, hint: str = "") -> InputError:
-        """Return the error for a parameter that must be `allowed`, or what `also` adds for Python, and a hint."""
+        """Return the error for a value that is not `allowed`; `also` is allowed in Python only; `hint` comes last."""
         text = _safe_repr(given)
         shown = text if len(text) <= 80 else text[:77] + "..."
         error = cls("{} must be {}{}, got {}{}", Parameter(name), allowed, "" if also is None else also, shown, hint)
@@ -134,7 +135,7 @@ class InputError(LabelTreesError, ValueError):
 
 
 class GoneError(InputError, TypeError):
-    """An argument does not exist, or no longer; the message says what to use instead."""
+    """An argument does not exist or was removed; the message says what to use instead."""
 
 
 class InputTypeError(InputError, TypeError):

@@ -1,7 +1,7 @@
-"""Names of features of texts, for the parameter `vectorizer` of `LabelTreeClassifier` and of `read_texts`.
+"""Names of text features, for the parameter `vectorizer` of `LabelTreeClassifier` and of `read_texts`.
 
-All have sublinear tf-idf of terms that occur in at least two texts. Pairs of words and pieces of 3 or 4 characters
-within words find more, and take more memory.
+All use sublinear tf-idf of terms that occur in at least two texts. Word pairs, and character n-grams of length 3 and 4
+within words, can improve accuracy but take more memory.
 
 Examples
 --------

@@ -1,4 +1,4 @@
-"""An MLflow flavour: models in runs, in the registry, and behind MLflow's own server.
+"""An MLflow flavour: log models to runs and the registry, and serve them with MLflow.
 
 It needs the extra ``labeltrees[mlflow]``.
 """
@@ -56,7 +56,7 @@ def log_model(model: Any, name: str = "model", **how: Any) -> Any:
 
 
 def load_model(model_uri: str, *, in_memory: bool = False) -> Any:
-    """Return the model itself from an MLflow model. ``mlflow.pyfunc.load_model`` returns MLflow's wrapper instead.
+    """Load the labeltrees model from an MLflow model. ``mlflow.pyfunc.load_model`` returns MLflow's wrapper instead.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def _arguments(model: Any, temporary: Path, how: dict[str, Any]) -> dict[str, An
 
 
 def _wrapper_class() -> Any:
-    """Return the class that MLflow calls. It is made here, so that importing labeltrees.mlflow does not need mlflow."""
+    """Return the class that MLflow calls, defined here so that importing labeltrees.mlflow does not need mlflow."""
     pyfunc = _import_mlflow().pyfunc
 
     class LabelTreesModel(pyfunc.PythonModel):  # type: ignore[misc, name-defined]
@@ -105,7 +105,7 @@ def _wrapper_class() -> Any:
 
             return predict_table(self.model, model_input, params or {})
 
-    LabelTreesModel.__module__ = "__main__"  # pickled by value: a model can be loaded where this class is not
+    LabelTreesModel.__module__ = "__main__"  # so that it is pickled by value, not by reference
     return LabelTreesModel
 
 
@@ -118,7 +118,7 @@ def predict_table(model: Any, points: Any, parameters: dict[str, Any]) -> Any:
     points : table, list or matrix
         A table with one column of texts or lists is read as such; other tables are features.
     parameters : dict
-        k, agreement, beam, max_chunks, max_microseconds.
+        Options of `predict_topk`: k (5 by default), agreement, beam, max_chunks, max_microseconds.
     """
     import pandas as pd
 

@@ -1,4 +1,4 @@
-"""What the searches of a model do: how long single calls take, the nodes they open, and the operations they run."""
+"""Profiling of searches: time of single calls, opened nodes, and counts of operations."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ def single_call_microseconds(
     random_state: int = 0,
     clock: Clock = time.perf_counter_ns,
 ) -> Float64s:
-    """Return the microseconds of one call of a predictor for each point of a sample.
+    """Return the time of one predictor call, in microseconds, for each point of a random sample.
 
-    Each point is predicted twice and only the second call is timed, so that reading a mapped model is not included.
+    Each point is predicted twice and only the second call is timed, which excludes the time to read a mapped model.
 
     Parameters
     ----------
     predictor : Predictor
-        Called with the features and values of one point, with its dense row, or with its text.
+        Called with the feature ids and values of one point, with its dense row, or with its text.
     X : csr matrix or dense array (n, d), or array of texts (n,)
     max_points : int
-        The largest number of points to time. They are drawn at random.
+        Maximum number of points to time.
     random_state : int
     clock : function
         Returns the time in nanoseconds.
@@ -162,17 +162,17 @@ def _columns(names: Sequence[str], flat: Int64s) -> Counts:
     return {name: columns[:, place].copy() for place, name in enumerate(names)}
 
 
-# By the KIND of a model: how its operations are counted, and whether nodes with a single child are passed without being
-# counted. A new family of models has its entry here.
+# By the KIND of a model: the function that counts its operations, and whether searches skip nodes with a single child
+# without counting them. A new family of models needs an entry here.
 _FAMILIES = {"LabelTreeClassifier": (count_linear, False), "TextLabelTreeClassifier": (count_text, True)}
 
 
-# Both together.
+# Counts and times together.
 
 
 @dataclass(frozen=True, repr=False)
 class SearchWork:
-    """What the searches of some points did, and how long they took.
+    """Counts and times of the searches of some points.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ class SearchWork:
         The points of X that were searched.
     k : int
     search : dict
-        How labels were searched: mode and beam, or the requested agreement.
+        Search options: mode and beam, or the requested agreement.
     labels : int64 (n, k)
         The returned label ids, padded with -1.
     counts : dict of int64 (n,)
@@ -191,7 +191,7 @@ class SearchWork:
     is_needed : bool (number of visits,)
         Which of the opened nodes are such ancestors.
     microseconds : float64 (n,)
-        Time of a single call: the shortest of several.
+        Time of a single call: the shortest of 3.
     """
 
     rows: Int64s
@@ -233,7 +233,7 @@ class SearchWork:
         return [dict(zip(columns, row, strict=True)) for row in rows]
 
     def by_depth(self) -> list[dict[str, float]]:
-        """Return for each depth the mean number of nodes that a search opens, and that every search must open."""
+        """Return for each depth the mean number of nodes opened per query, and of those that any search must open."""
         depths = self.visits.depths
         opened = np.bincount(depths) / self.n_queries
         needed = np.bincount(depths[self.is_needed], minlength=len(opened)) / self.n_queries
@@ -259,11 +259,11 @@ class SearchWork:
         }
 
     def _reported(self) -> Counts:
-        return {name: own for name, own in self.counts.items() if name != "visits"}  # nodes
+        return {name: own for name, own in self.counts.items() if name != "visits"}  # reported as nodes
 
 
 def measure_work(model: Any, points: Any, request: SearchRequest, rows: Int64s) -> SearchWork:
-    """Return what searches do and how long they take.
+    """Search some points and return the counts and times.
 
     Parameters
     ----------
@@ -283,7 +283,7 @@ def measure_work(model: Any, points: Any, request: SearchRequest, rows: Int64s) 
     counts, visits = count(searcher, queries, whole)
     labels = searcher.topk(queries, whole, n_jobs=1).labels[:, :k]
     needed, is_needed = mark_needed(model.trees_, labels, visits, skip_single_children=skips_single_children)
-    needed[np.diff(visits.ends) == 0] = 0  # without any feature there is no search
+    needed[np.diff(visits.ends) == 0] = 0  # a query without features is not searched
     calls = [(text,) for text in queries.items] if hasattr(queries, "items") else _queries(queries)
     predictor = searcher.predictor(request)
     times = [_time_calls(predictor, calls, time.perf_counter_ns) for _ in range(_ROUNDS)]

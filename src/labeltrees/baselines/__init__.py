@@ -1,4 +1,4 @@
-"""Simple recommenders to compare a model with: a model that does not beat them is not worth its training.
+"""Simple recommenders to compare a model with: a useful model must beat them.
 
 Each function learns from a `Dataset` or a pair (X, Y) and returns an object with ``predict_topk(X, k)``.
 """

@@ -1,4 +1,4 @@
-"""What all baselines share: the training points, checks of the arguments, and the best labels of a matrix of scores."""
+"""Common parts of all baselines: training points, checks of arguments, and selection of the best labels."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from labeltrees.search.result import list_length
 class BaselinePoints(NamedTuple):
     """Features and labels of the training points.
 
-    `Y` marks labels with 1, whatever their relevance. `vectorizer` makes features from texts, None if points are not
-    texts. `items` has the label of each feature that is an item, -1 for none; it is None if features are not items.
+    `Y` marks labels with 1; their relevance is ignored. `vectorizer` makes features from texts; it is None if points
+    are not texts. `items` has the label of each feature that is an item, else -1; it is None if features are not items.
     """
 
     X: Any  # csr_array (N, d) of float32
@@ -38,7 +38,7 @@ class BaselinePoints(NamedTuple):
 
     @property
     def repeats(self) -> bool:
-        """Whether some point has one of its own items as a label, as in histories; in baskets none has."""
+        """Whether any point has one of its own items as a label. This occurs in histories, not in baskets."""
         if self.items is None:
             return False
         kept = np.flatnonzero(self.items >= 0)
@@ -50,7 +50,7 @@ class BaselinePoints(NamedTuple):
 def training_points(train: Any, same_columns: bool = False) -> BaselinePoints:
     """Return the points of a Dataset, or of a pair (X, Y) or (texts, Y). Texts without features get tf-idf features.
 
-    With `same_columns`, the features of a dataset without an encoder are items if there are as many as labels.
+    With `same_columns`, a dataset without an encoder and with as many features as labels has items as features.
     """
     dataset = _as_dataset(train)
     if dataset.n_points == 0 or dataset.Y.nnz == 0:
@@ -69,7 +69,7 @@ def training_points(train: Any, same_columns: bool = False) -> BaselinePoints:
 
 
 def item_labels(dataset: Dataset) -> Int64s | None:
-    """Return the label with the name of each feature that is an item, or -1 (d,); None if no feature is an item."""
+    """Return the label of each feature that is an item with a label's name, else -1 (d,); None if there are none."""
     encoder = dataset.encoder
     parts: dict[int, Any] = {0: encoder}
     if isinstance(encoder, UnionEncoder):
@@ -85,7 +85,7 @@ def item_labels(dataset: Dataset) -> Int64s | None:
 
 
 def is_texts(X: Any) -> bool:
-    """Whether points are texts."""
+    """Whether points are a sequence of texts."""
     if is_sparse(X) or isinstance(X, str):
         return False
     array = X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object)
@@ -117,7 +117,7 @@ class Baseline:
     name : str
         "popularity", "recent popularity", "own most frequent", "co-occurrence", "neighbours" or "EASE".
     note : str
-        What a table of baselines should say about it.
+        A remark for tables of baselines; may be empty.
     n_features_in_, n_labels_ : int
     label_names_ : array of str (L,) or None
     """
@@ -136,7 +136,7 @@ class Baseline:
 
         Parameters
         ----------
-        X : sparse or dense matrix (n, d), or n texts if the baseline was made from texts
+        X : sparse or dense matrix (n, d), or n texts if the training data had texts
         k : int
 
         Returns
@@ -151,7 +151,7 @@ class Baseline:
         return (labels if self.label_names_ is None else LabelNames(self.label_names_).take(labels)), scores
 
     def rank(self, X: Any, k: int = 5) -> tuple[Int64s, Float32s]:
-        """Return what `predict_topk` returns, always with label ids."""
+        """Return the same as `predict_topk`, but always with label ids."""
         k = list_length(check_integer("k", k, 1), self.n_labels_)
         queries = self._check(X)
         labels = np.full((queries.shape[0], k), -1, dtype=np.int64)
@@ -194,13 +194,13 @@ def top_entries(values: Any, columns: Any, k: int) -> Int64s:
     places = np.arange(len(values))
     if len(values) > k:
         smallest = np.partition(values, len(values) - k)[len(values) - k]
-        places = np.flatnonzero(values >= smallest)  # more than k of them if values are equal
+        places = np.flatnonzero(values >= smallest)  # more than k if values are equal
     order = np.lexsort((columns[places], -values[places]))[:k]
     return np.asarray(places[order], dtype=np.int64)
 
 
 def top_labels(scores: Any, k: int) -> tuple[Int64s, Float32s]:
-    """Return the k labels with the largest positive scores of each row (n, k), padded with -1, and the scores.
+    """Return the k labels with the largest positive scores of each row (n, k), padded with -1, and their scores.
 
     Scores are rounded to float32 before they are compared, so that the order agrees with the scores returned.
 

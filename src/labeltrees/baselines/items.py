@@ -1,4 +1,4 @@
-"""Baselines for points whose features are items: EASE, and the items that a point has most of."""
+"""Baselines for points whose features are items: EASE, and each point's own most frequent items."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from labeltrees.errors import InputError, Parameter
 from labeltrees.labels.items import item_weights
 
 _logger = logging.getLogger("labeltrees")
-MAX_ITEMS = 20_000  # of `ease`, by default: some minutes on one core, and 8 GB
+MAX_ITEMS = 20_000  # default of `ease`: some minutes on one core, and 8 GB
 MAX_COMPARED = 4096  # in a table of baselines: seconds, and 340 MB
 _BYTES_PER_PAIR = 8 + 8 + 4  # of items: the Gram matrix and its copy in LAPACK, and the weights
 _RIDGES = (10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)
-_DEFAULT_RIDGE = 100.0  # where there are too few points to learn it
-# For learning the ridge: the most frequent items, the share of points that is held out, and the length of lists.
+_DEFAULT_RIDGE = 100.0  # if there are too few points to learn it
+# For learning the ridge: the number of items, the share and the limits of held-out points, and the length of lists.
 _LEARNING_ITEMS, _HELD_OUT, _MAX_HELD_OUT, _MIN_HELD_OUT, _LENGTH = 2000, 0.1, 5000, 50, 5
-_MAX_SCORES = 8_000_000  # in one block of queries, so that memory is bounded
+_MAX_SCORES = 8_000_000  # per block of queries, which limits memory
 
 
 class Baskets(NamedTuple):
-    """Points as baskets of items: `items` (N, m) has 0 or 1, the most frequent items first.
+    """Points as baskets: `items` (N, m) has a 1 for each item of a point, with the most frequent items first.
 
-    `features` and `labels` are the columns of X and Y that the items have, -1 for none.
+    `features` and `labels` are the columns of the items in X and Y, -1 for none.
     """
 
     items: Any
@@ -71,7 +71,7 @@ class Ease(Baseline):
     n_items_ : int
         The number of items used, the most frequent ones.
     nbytes_ : int
-        The memory that learning needed for items x items.
+        The memory that learning needed for matrices of items by items, in bytes.
     """
 
     name = "EASE"
@@ -98,21 +98,23 @@ class Ease(Baseline):
 
 
 def ease(train: Any, *, ridge: float | None = None, max_items: int = MAX_ITEMS) -> Ease:
-    """Return items by a ridge regression on the other items of the basket, EASE: simple, and hard to beat.
+    """Return the baseline EASE, a ridge regression of each item on the other items of a basket: simple but strong.
 
     Parameters
     ----------
     train : Dataset, or pair (X, Y)
         The features must be items: those of an `ItemEncoder`, as `prepare_logs` makes them for baskets and histories,
-        or in a pair, the same columns as in Y. The basket of a point are its features and its labels.
+        or in a pair, the same columns as in Y. The basket of a point consists of its features and its labels.
     ridge : float, optional
-        By default the best of 10, 30, ..., 3000 on a tenth of the points, held out in groups.
+        Strength of the regularisation. By default the best of 10, 30, ..., 3000 on a tenth of the points, held out by
+        group; 100 if there are too few points.
     max_items : int
-        Only the most frequent items are used. Memory is 20 bytes times its square, and time grows with its cube.
+        Only this many items are used, the most frequent ones. Memory is 20 bytes times its square; time grows with its
+        cube.
 
     Notes
     -----
-    If no training point has one of its features as a label, as for baskets, the items of a point are not returned.
+    If no training point has one of its own items as a label, as in baskets, a point's own items are not returned.
 
     Examples
     --------
@@ -152,7 +154,7 @@ def _best_items(
 
 
 def _learn_ridge(points: BaselinePoints, baskets: Baskets) -> float:
-    """Return the ridge that finds most labels of held-out points, among the most frequent items."""
+    """Return the ridge that finds the most labels of held-out points, using only the most frequent items."""
     n_points = points.X.shape[0]
     n_wanted = min(int(n_points * _HELD_OUT), _MAX_HELD_OUT)
     order, n_held_out = draw_held_out(n_points, n_wanted, np.random.default_rng(0), points.groups)
@@ -193,8 +195,8 @@ def _need_items(points: BaselinePoints, name: str) -> Int64s:
 class OwnMostFrequent(Baseline):
     """Returns the items that the point has most of, then the most frequent labels.
 
-    The score of an own item is its value as a share of the largest, from 0.5 to 1; that of another label is half of the
-    share of the training points that have it. Own items with equal values are ordered by that share.
+    The score of an own item is 0.5 + 0.5 v / m, where v is its value and m the point's largest value. The score of
+    another label is half its share of the training points. Own items with equal values are ordered by this share.
     """
 
     name = "own most frequent"
@@ -223,12 +225,12 @@ class OwnMostFrequent(Baseline):
 
 
 def own_most_frequent(train: Any) -> OwnMostFrequent:
-    """Return what a point has most of already, such as the items that a customer has bought most.
+    """Return a baseline that predicts the items a point has most of, such as a customer's most frequent purchases.
 
     Parameters
     ----------
     train : Dataset, or pair (X, Y)
-        As in `ease`. For histories; the items of a basket are not bought again.
+        As in `ease`, with histories as features: items of a basket are not bought again.
 
     Examples
     --------

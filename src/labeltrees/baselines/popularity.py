@@ -1,4 +1,4 @@
-"""Popularity: every point gets the most frequent labels, of all training points or of the most recent ones."""
+"""Popularity: the most frequent labels of all training points or of the most recent ones, for every point."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _RECENT_SHARE = 0.1
 
 
 class Popularity(Baseline):
-    """Returns the same labels for every point: those of the largest weighted share of training points.
+    """Returns the same labels for every point: those with the largest weighted share of training points.
 
     Attributes
     ----------
@@ -42,12 +42,12 @@ class Popularity(Baseline):
 
 
 def popularity(train: Any) -> Popularity:
-    """Return the most popular labels for every point.
+    """Return a baseline that predicts the most frequent labels for every point.
 
     Parameters
     ----------
     train : Dataset, or pair (X, Y)
-        Points are counted with their weights, if they have any.
+        Points count with their weights, if they have any.
 
     Examples
     --------
@@ -61,17 +61,17 @@ def popularity(train: Any) -> Popularity:
 
 
 def recent_popularity(train: Any, times: Any = None, *, period: Any = None) -> Popularity:
-    """Return the labels that are most popular among the most recent training points, for every point.
+    """Return a baseline that predicts, for every point, the most frequent labels of the most recent training points.
 
     Parameters
     ----------
     train : Dataset, or pair (X, Y)
-    times : array of shape (N,)
+    times : array of shape (N,), optional
         The time of each training point: numbers (such as seconds) or dates (datetime64). By default
-        ``train.times``, if the data has it.
+        ``train.times``, if the data has times.
     period : number or timedelta64, optional
-        How far before the latest time a point may be, in the unit of `times`. By default the most recent tenth of the
-        points is counted.
+        Only points less than this before the latest time count, in the unit of `times`. By default the most recent
+        tenth of the points.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def recent_popularity(train: Any, times: Any = None, *, period: Any = None) -> P
 
 
 def recent_popularity_of(points: BaselinePoints, times: Any, period: Any = None) -> Popularity:
-    """Return `recent_popularity` of training points that exist already."""
+    """Return `recent_popularity` for points from `training_points`."""
     recent = _recent(times, period, points.X.shape[0])
     weights = np.where(recent, points.weights, 0.0)
     if not weights.any():
@@ -103,7 +103,7 @@ def _recent(times: Any, period: Any, n_points: int) -> Any:
         )
         raise InputError(message)
     moments = np.asarray(times)
-    if moments.dtype.kind in "OU":  # texts such as 2024-05-01, or dates of Python and pandas
+    if moments.dtype.kind in "OU":  # strings such as 2024-05-01, or Python and pandas dates
         try:
             moments = moments.astype("datetime64[us]")
         except (TypeError, ValueError):

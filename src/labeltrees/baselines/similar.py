@@ -1,4 +1,4 @@
-"""Baselines that look at the features of a point: labels that occur with them, and labels of similar points."""
+"""Baselines that use the features of a point: co-occurrence with labels, and nearest neighbours."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from labeltrees.models.linear.features import unit_rows
 def row_blocks(left: Any, entries_per_row: Any, max_products: int) -> Iterator[tuple[int, int]]:
     """Yield consecutive ranges of rows of `left` for a product with another sparse matrix.
 
-    A range has at most `max_products` products of nonzeros, or one row.
+    A range needs at most `max_products` multiplications of nonzeros, or is a single row.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def row_blocks(left: Any, entries_per_row: Any, max_products: int) -> Iterator[t
         start = end
 
 
-_MAX_PRODUCTS = 8_000_000  # in one block, so that memory is bounded: about 200 MB
+_MAX_PRODUCTS = 8_000_000  # per block, which limits memory to about 200 MB
 
 
 class CoOccurrence(Baseline):
@@ -65,7 +65,7 @@ class CoOccurrence(Baseline):
         self.probabilities_ = _probabilities(points, labels_per_feature)
 
     def _blocks(self, queries: Any, k: int) -> Iterator[tuple[Int64s, Float32s]]:
-        # The value of a feature says how much it counts; its sign does not matter.
+        # Features are weighted by their absolute values.
         weights = abs(queries).astype(np.float64)
         kept = np.diff(self.probabilities_.indptr)
         for start, end in row_blocks(queries, kept, _MAX_PRODUCTS):
@@ -76,16 +76,16 @@ class CoOccurrence(Baseline):
 
 
 def co_occurrence(train: Any, labels_per_feature: int = 100) -> CoOccurrence:
-    """Return labels by how often they occur together with the features of a point: item to item, if features are items.
+    """Return a baseline that predicts labels which often occur with the features of a point.
 
-    The score of a label is the mean over the features of the point of P(label | feature), weighted by the values of the
-    features.
+    The score of a label is the mean of P(label | feature) over the features of the point, weighted by their absolute
+    values. If features are items, this is item-to-item recommendation.
 
     Parameters
     ----------
     train : Dataset, or pair (X, Y)
     labels_per_feature : int
-        The number of labels to keep for each feature, the most probable ones.
+        How many labels to keep for each feature: the most probable ones.
 
     Examples
     --------
@@ -130,8 +130,8 @@ def _keep_largest(matrix: Any, n_kept: int) -> Any:
     return sparse.csr_array((matrix.data[kept], matrix.indices[kept], ends), shape=matrix.shape)
 
 
-_MAX_SIMILARITIES = 8_000_000  # in one block, so that memory is bounded: less than 100 MB
-_DENSE = 0.2  # from this share of nonzeros on, dense products are faster
+_MAX_SIMILARITIES = 8_000_000  # per block, which limits memory to less than 100 MB
+_DENSE = 0.2  # above this share of nonzeros, dense products are faster
 
 
 class Neighbours(Baseline):
@@ -155,12 +155,12 @@ class Neighbours(Baseline):
         unit = unit_rows(queries)
         n_rows = max(1, _MAX_SIMILARITIES // max(self._training.shape))
         for start in range(0, unit.shape[0], n_rows):
-            # Dense queries, although they are sparse: the product of two sparse matrices took three times as long.
+            # Queries are made dense, because the product of two sparse matrices took three times as long.
             similarities = self._training @ unit[start : start + n_rows].toarray().T
             yield top_labels((self._votes(np.ascontiguousarray(similarities.T)) @ self._Y).tocsr(), k)
 
     def _votes(self, similarities: Float32s) -> Any:
-        """Return the share of the vote of each training point, as a csr_array (n, N), from similarities (n, N)."""
+        """Return each training point's share of the vote, as a csr_array (n, N), from similarities (n, N)."""
         all_points = np.arange(similarities.shape[1])
         points, shares, ends = [], [], [0]
         for of_query in similarities:
@@ -175,10 +175,10 @@ class Neighbours(Baseline):
 
 
 def neighbours(train: Any, n_neighbours: int = 50) -> Neighbours:
-    """Return the labels of the most similar training points.
+    """Return a baseline that predicts the labels of the most similar training points.
 
     The `n_neighbours` training points with the largest cosine similarity vote for their labels, each with its
-    similarity. The score of a label is its share of the vote. Training points without any common feature do not vote.
+    similarity if that is positive. The score of a label is its share of the vote.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ def neighbours(train: Any, n_neighbours: int = 50) -> Neighbours:
     Notes
     -----
     Every point is compared with every training point, so the time of a prediction grows with their number. A training
-    point finds itself: measure on other points.
+    point is its own nearest neighbour, so evaluate on other points.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """The table of baselines that sweeps, choices and ``labeltrees baselines`` measure.
 
-To add one, write a subclass of `Baseline` and a function that makes it, and add its entry here and its names in
+To add one, write a subclass of `Baseline` and a function that returns it, add an entry here, and add both names to
 ``baselines/__init__.py``.
 """
 
@@ -18,9 +18,9 @@ _LABELS_PER_FEATURE, _N_NEIGHBOURS = 100, 50
 
 
 class Entry(NamedTuple):
-    """A baseline: what it returns, in words, and how it is made.
+    """A baseline: a description of its predictions, and the function that makes it.
 
-    `needs` is "", "times", "features", "items" (features are items) or "repeats" (labels may be own items).
+    `needs` is "", "times", "features", "items" (features are items) or "repeats" (labels can be a point's own items).
     """
 
     meaning: str

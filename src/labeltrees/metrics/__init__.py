@@ -1,4 +1,4 @@
-"""Metrics of returned labels: precision and the like at k, novelty and diversity, the depth of labels in the tree."""
+"""Metrics of returned labels: precision, recall, nDCG and others at k, novelty, diversity, and depth in the tree."""
 
 from labeltrees.metrics.groups import FrequencyGroup, Proportion, by_frequency
 from labeltrees.metrics.intervals import Estimate

@@ -1,4 +1,4 @@
-"""Metrics of groups of labels: by their frequency in training, and by the probability that a model gives them."""
+"""Metrics by group of labels: by training frequency, and by predicted probability."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def _proportion(count: Int64s, total: Int64s, weights: Float64s | None, z: float
         scaled = np.ones(len(total))
     else:
         n, hits = float(weights @ total), float(weights @ count)
-        scaled = weights / weights.max()  # squares of the weights cannot overflow
+        scaled = weights / weights.max()  # so that squares of the weights cannot overflow
     if n == 0:
         return Proportion(math.nan, math.nan, math.nan, 0, 0)
     p = hits / n
@@ -160,7 +160,7 @@ N_BINS = 10
 
 
 class Bin(NamedTuple):
-    """The labels with a probability in [low, high): how many, their mean probability, and the share that is correct."""
+    """The labels with a probability in [low, high): their number, mean probability, and share of correct labels."""
 
     low: float
     high: float
@@ -179,10 +179,10 @@ class Reliability(NamedTuple):
     bins : list of Bin
         Only bins that have labels.
     error : float
-        The expected calibration error: the mean distance of probability and share correct over the bins, weighted by
-        their labels.
+        The expected calibration error: the mean absolute difference between probability and share of correct
+        labels over the bins, weighted by their number of labels.
     brier : float
-        The mean squared distance of probability and truth.
+        The Brier score: the mean squared difference between probability and truth.
     """
 
     bins: list[Bin]

@@ -1,4 +1,4 @@
-"""Compare returned labels with true labels, and average over points: what every metric starts from."""
+"""Comparing returned labels with true labels, and averaging over points: the basis of all metrics."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Bools = NDArray[np.bool_]
 class Hits(NamedTuple):
     """Which of the first k returned labels are true. Metrics that are means over points need only this."""
 
-    hit: Bools  # (n, number of ranks); a list has at most k ranks, fewer if there are fewer labels
+    hit: Bools  # (n, number of ranks): k ranks, or fewer if there are fewer labels
     labels_per_point: Int64s  # (n,): true labels
     k: int
 
@@ -27,7 +27,7 @@ class Hits(NamedTuple):
 
 
 class ComparedLists(NamedTuple):
-    """Returned labels beside the true ones. Metrics that depend on which labels were found need this."""
+    """Returned and true labels. Metrics that depend on which labels were found need this."""
 
     true: Indicator
     returned: Int64s  # (n, number of ranks), -1 where fewer labels were returned
@@ -35,7 +35,7 @@ class ComparedLists(NamedTuple):
 
     @property
     def n_ranks(self) -> int:
-        """The number of ranks that can have a label."""
+        """The length of the lists."""
         return int(self.returned.shape[1])
 
     def points_of_true(self) -> Int64s:
@@ -55,7 +55,7 @@ def compare_lists(Y_true: Any, labels: Any, k: Any) -> ComparedLists:
 
 
 def ids_of(labels: Any, names: Any) -> Any:
-    """Return the ids of labels given by name (n, k), padded with None, if the true labels have names.
+    """Return label ids for names (n, k) padded with None; return `labels` unchanged if they are not names.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def ids_of(labels: Any, names: Any) -> Any:
 def check_returned(labels: Any, k: Any, n_labels: int) -> Int64s:
     """Return the first k columns of `labels`, checked to be distinct label ids (or -1).
 
-    k may exceed the number of columns if there is one for each of the `n_labels`: no list can be longer.
+    k may exceed the number of columns only if there are at least `n_labels` columns: no list can be longer.
     """
     allowed = "a matrix of label ids (n, k), as predict_topk returns for labels without names"
     try:
@@ -108,7 +108,7 @@ def check_returned(labels: Any, k: Any, n_labels: int) -> Int64s:
 
 def _is_true(true: Indicator, returned: Int64s) -> Bools:
     """Return whether each returned label is one of its point's true labels."""
-    # One number per pair (point, label). They ascend because points and the labels of each point do.
+    # One number per pair (point, label), ascending because points and the labels of each point are.
     points = np.repeat(np.arange(true.n_points, dtype=np.int64), true.labels_per_point())
     pairs = points * true.n_labels + true.indices
     wanted = np.arange(true.n_points, dtype=np.int64)[:, np.newaxis] * true.n_labels + returned
@@ -127,7 +127,7 @@ def discounts(k: int) -> Float64s:
 
 
 def check_weights(sample_weight: Any, n_points: int) -> Float64s | None:
-    """Return the weights divided by their largest, so that no product overflows; None for equal weights."""
+    """Return the weights divided by the largest, so that no product overflows; None for equal weights."""
     weights = check_sample_weight(sample_weight, n_points)
     return None if weights is None else weights / weights.max()
 
@@ -138,5 +138,5 @@ def mean_over_points(values: NDArray[Any], weights: Float64s | None) -> float:
 
 
 def count_labels(labels: NDArray[Any], points: Int64s, weights: Float64s | None, n_labels: int) -> Float64s:
-    """Return the weight of the points of each label (L,), from one label and one point per pair."""
+    """Return the total weight of each label's points (L,), from pairs of a label and a point."""
     return np.bincount(labels, None if weights is None else weights[points], minlength=n_labels).astype(np.float64)

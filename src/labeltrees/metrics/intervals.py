@@ -22,12 +22,12 @@ class Estimate(NamedTuple):
 
 
 def quantile_of(confidence: Any) -> float:
-    """Return how many standard errors wide each side of an interval is."""
+    """Return the half-width of a confidence interval in standard errors."""
     return float(ndtri(0.5 + check_number("confidence", confidence, 0, 0.999999, low_open=True) / 2))
 
 
 def wilson_interval(p: float, n: float, z: float) -> tuple[float, float]:
-    """Return Wilson's interval of a share p of n independent trials.
+    """Return Wilson's interval for a share p of n independent trials.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def wilson_interval(p: float, n: float, z: float) -> tuple[float, float]:
 
 
 def mean_with_interval(values: Float64s, weights: Float64s | None, z: float) -> Estimate:
-    """Return the mean of values in [0, 1] with Wilson's interval for as many trials as give the measured variance."""
+    """Return the mean of values in [0, 1] with Wilson's interval; its number of trials fits the measured variance."""
     w = np.ones(len(values)) if weights is None else weights
     mean = min(mean_over_points(values, weights), 1.0)  # rounding can exceed 1
     n = float(w.sum()) ** 2 / float(w @ w)  # the number of points if the weights are equal
@@ -60,13 +60,15 @@ def share_with_interval(count: int, total: int, z: float) -> Estimate:
 def estimate_sets(Y_true: Any, predicted: Any, *, confidence: float = 0.95) -> dict[str, Estimate]:
     """Return micro-averaged precision, recall and F1 of sets of labels, and the labels per point, with intervals.
 
-    All are ratios of sums over the points; the intervals take the points as the sample. A ratio without any label in
-    its denominator is NaN.
+    All are ratios of sums over the points, and the points are the sample of the intervals. A ratio is NaN if its
+    denominator is 0.
 
     Parameters
     ----------
     Y_true, predicted : CSR of shape (n, L)
         Entries above 0 are true, or predicted, labels.
+    confidence : float in (0, 1)
+        Confidence level of the intervals.
 
     Examples
     --------

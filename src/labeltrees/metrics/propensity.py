@@ -14,7 +14,7 @@ from labeltrees.labels.frequency import ranks_within_points
 from labeltrees.metrics.hits import ComparedLists, check_weights, compare_lists, discounts, mean_over_points
 from labeltrees.metrics.ranking import ideal_gain
 
-MIN_POINTS = 3  # with fewer points log N is below 1 and the formula exceeds 1
+MIN_POINTS = 3  # with fewer points, log N is below 1 and propensities exceed 1
 
 
 def label_propensities(Y_train: Any, A: float = 0.55, B: float = 1.5) -> Float64s:
@@ -56,6 +56,7 @@ def propensities_of_counts(counts: Any, n_points: int, A: float = 0.55, B: float
     n_points : int
         The number of training points: `n_points_` of a model.
     A, B : float
+        As in `label_propensities`.
 
     Examples
     --------
@@ -117,6 +118,7 @@ def psp_at_k(
     Y_train : sparse or dense matrix of shape (N, L), optional
         Training labels, for `label_propensities`. Give either this or `propensities`.
     propensities : array of shape (L,), optional
+        As `label_propensities` returns them.
     A, B : float
         As in `label_propensities`.
     sample_weight : array of shape (n,), optional

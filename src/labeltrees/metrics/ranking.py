@@ -1,8 +1,8 @@
 """Precision, recall, hit rate, F1, nDCG and coverage at k, and the depth of the returned labels in the tree.
 
-Every metric takes the true labels ``Y_true`` (sparse or dense, (n, L); a positive value marks a label), the returned
-label ids ``labels`` (n, at least k or L), best first and padded with -1, and k. Labels are ids, not names. A point
-without true labels counts as 0.
+A metric takes the true labels ``Y_true`` (sparse or dense, (n, L); a positive value marks a label), the returned label
+ids ``labels`` (n, at least k or L), best first and padded with -1, and k. Label names, padded with None, are also
+allowed if ``Y_true`` is a `Dataset` with label names, or its ``Y``. A point without true labels counts as 0.
 
 With ``sample_weight`` (n,) every metric is weighted: a point of weight 2 counts like two equal points, and a point of
 weight 0 is left out. The scale of the weights does not matter.
@@ -131,7 +131,7 @@ def _mean(of_points: Callable[[Hits], Float64s], lists: ComparedLists, sample_we
 
 
 def ideal_gain(labels_per_point: Any, k: int) -> Float64s:
-    """Return the discounted gain of min(k, number of labels) hits at the first ranks; 1 without labels."""
+    """Return the discounted gain of a perfect list of k labels for each point; 1 for a point without labels."""
     best = np.concatenate([[1.0], np.cumsum(discounts(k))])
     return np.asarray(best[np.minimum(labels_per_point, k)])
 
@@ -186,19 +186,19 @@ def expected_depth_at_k(
 ) -> float:
     """Return the mean over points of the depth of the deepest of the first k returned labels.
 
+    Labels that are not in the tree do not count: searches find them without the tree.
+
     Parameters
     ----------
     tree : LabelTree
     labels : array of int (n, at least k)
-        Label ids, best first, padded with -1. Points with no returned label are left out.
+        Label ids, best first, padded with -1. Points without a returned label in the tree are left out.
     k : int
     sample_weight : array of shape (n,), optional
         Weights of the points.
     count_label_edge : bool
-        Whether the edge from the last node to the label counts. If not, the depth of a label is that of the node that
-        has it as a child: 1 less. The paper does not say which of the two it reports.
-
-    Labels that the tree does not have do not count: a search finds them by words of their texts.
+        Whether the edge from the last node to the label counts. If not, the depth of a label is that of its
+        parent node: 1 less. The paper does not say which of the two it reports.
 
     Examples
     --------

@@ -1,10 +1,10 @@
 """The table of metrics: one entry per metric serves the library, the command line, sweeps, choices and reports.
 
-To add a metric, write its function and its entry. For example, the hit rate, the share of points with a hit, is
-`hit_rate_of_points` and `hit_rate_at_k` in `ranking.py`, and one line of METRICS. So ``estimate_at_k`` and ``labeltrees
-evaluate`` show it with an interval, sweeps have the columns ``hit1``, ``hit5``, reports show these, and
-``choose(metric="hit5")`` compares models by it. Its name in ``metrics/__init__.py`` makes it public. A metric without
-`of_points` and `of_labels` has no interval.
+To add a metric, write its function and its entry. For example, the hit rate needs `hit_rate_of_points` and
+`hit_rate_at_k` in `ranking.py`, and one line in METRICS. Then ``estimate_at_k`` and ``labeltrees evaluate`` show it
+with an interval, sweeps and reports have the columns ``hit1`` and ``hit5``, and ``choose(metric="hit5")`` compares
+models by it. Add its name to ``metrics/__init__.py`` to make it public. A metric without `of_points` and `of_labels`
+has no interval.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Metric:
     Parameters
     ----------
     column : str
-        Its columns in the table of a sweep are this and k, such as "p5". It does not end with a digit.
+        Name of its columns in the table of a sweep, before k: "p" for "p5". It must not end with a digit.
     name : str
         Its key in `estimate_at_k` and in the JSON of ``labeltrees evaluate``.
     title : str
@@ -67,7 +67,7 @@ class Metric:
     needs : str
         "propensities", "label_counts" or "trees" if the true and the returned labels are not enough.
     measured : bool
-        Whether sweeps and evaluations measure it; the others are functions of the library only.
+        Whether sweeps and evaluations measure it. If not, it is only a function of the library.
     """
 
     column: str
@@ -84,7 +84,7 @@ class Metric:
 
     @property
     def has_interval(self) -> bool:
-        """Whether `estimate` is possible, also with weights of the points."""
+        """Whether `estimate` can compute an interval."""
         return self.of_points is not None or self.of_labels is not None
 
     def estimate(self, lists: ComparedLists, weights: Float64s | None, z: float) -> Estimate:
@@ -122,7 +122,7 @@ METRICS = [
 
 
 class NamedMetric(NamedTuple):
-    """A metric at k, as a column names it; `is_weighted` if the points count with their weights."""
+    """The metric and k of a column; `is_weighted` if it uses the weights of the points."""
 
     metric: Metric
     k: int
@@ -153,7 +153,7 @@ def find_metric(column: Any) -> NamedMetric | None:
 
 
 def check_metric(column: Any, max_k: int) -> NamedMetric:
-    """Return the metric that models are compared by: a mean over points, at no more than `max_k`."""
+    """Return a metric to compare models by: an unweighted mean over points, with k of at most `max_k`."""
     found = find_metric(column)
     if found is None or found.is_weighted or found.metric.of_points is None or found.k > max_k:
         names = [metric.column for metric in METRICS if metric.of_points is not None]
@@ -170,7 +170,7 @@ def values_of_points(hits: Hits, column: str) -> Float64s:
 
 
 def measure_hits(hits: Hits, ks: Sequence[int], sample_weight: Any = None) -> dict[str, Any]:
-    """Return the metrics that are means over points by column, and under "intervals" the bounds of their intervals."""
+    """Return all metrics that are means over points by column, and their bounds under the key "intervals"."""
     z = quantile_of(0.95)
     known: list[tuple[Metric, str, Float64s | None]]
     known = [(metric, "", None) for metric in METRICS if metric.measured and metric.of_points is not None]
@@ -203,9 +203,8 @@ def estimate_at_k(
 ) -> dict[str, Estimate]:
     """Return precision, recall, hit rate, F1, nDCG and two kinds of coverage at k, each with a confidence interval.
 
-    The intervals are Wilson intervals, which stay within 0 and 1. The points are taken as the sample: with other points
-    of the same kind the value would, with this confidence, be in the interval. The intervals of coverage take
-    the labels as the sample.
+    The intervals are Wilson intervals, which stay within 0 and 1. The sample is the points: the interval says how much
+    the value may change with other points of the same kind. For the two kinds of coverage, the sample is the labels.
 
     Parameters
     ----------
@@ -215,6 +214,7 @@ def estimate_at_k(
     sample_weight : array of shape (n,), optional
         Weights of the points.
     confidence : float in (0, 1)
+        Confidence level of the intervals.
 
     Returns
     -------
@@ -241,7 +241,7 @@ class Measured(NamedTuple):
     hits: Hits
 
     def by_name(self, ks: Sequence[int], *, weighted: bool = False) -> dict[str, Any]:
-        """Return ``{name: {k: value}}`` and the same of intervals, for the metrics that were measured."""
+        """Return ``{name: {k: value}}`` of the measured metrics, with their intervals under "intervals"."""
         prefix = _WEIGHTED if weighted else ""
         columns = {m.name: {k: f"{prefix}{m.column}{k}" for k in ks} for m in METRICS if m.measured}
         known = {name: own for name, own in columns.items() if own[ks[0]] in self.values}
@@ -267,9 +267,9 @@ def measure_lists(
     sample_weight : array of shape (n,), optional
         If given, the metrics that are means over points are also measured with it (``weighted_p1``, ...).
     given : dict, optional
-        What metrics need besides: "propensities" (L,), or None if they are unknown, which gives NaN; "label_counts"
-        (L,), the training points of each label; "trees", a list, over which the mean is taken. Metrics that need
-        something else are left out.
+        Further inputs of metrics: "propensities" (L,), None if unknown, which gives NaN; "label_counts" (L,), the
+        number of training points of each label; "trees", a list, over which the mean is taken. Metrics whose input is
+        missing are left out.
     """
     given, z = given or {}, quantile_of(0.95)
     lists = {k: compare_lists(Y_true, labels, k) for k in ks}

@@ -1,4 +1,4 @@
-"""Thresholds: from which score on labels are returned, and what that costs."""
+"""Thresholds: the lowest score of returned labels, and the resulting precision and recall."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ _DIGITS = 1e4  # thresholds are rounded down to 4 digits, so that they can be ty
 
 
 class Threshold(NamedTuple):
-    """A threshold, and the quality of the sets of all labels that reach it, over all points together.
+    """A threshold, and the quality of the sets of labels that reach it.
 
     Parameters
     ----------
     name : str
-        Why it is suggested: ``"best F1"``, or ``"precision of 90 %"``.
+        The criterion: ``"best F1"``, or ``"precision of 90 %"``.
     threshold : float
     precision, recall, f1 : float
-        Of all pairs of a point and a label.
+        Micro-averaged: over all pairs of a point and a label.
     labels_per_point : float
+        Mean number of labels that reach the threshold.
     without_labels : float
-        The share of points of which no label reaches the threshold.
+        The share of points without any label that reaches the threshold.
     limit : int
-        The most labels of each point: the length of the lists.
+        Maximum number of labels per point: the length of the lists.
     """
 
     name: str
@@ -41,7 +42,7 @@ class Threshold(NamedTuple):
 
 
 def suggest_thresholds(Y_true: Any, labels: Any, scores: Any, *, precision: float = 0.9) -> list[Threshold]:
-    """Return the threshold of the best F1, and the lowest one with a precision, measured on lists of labels.
+    """Return the threshold with the best F1, and the lowest threshold that reaches a given precision.
 
     Parameters
     ----------
@@ -52,7 +53,7 @@ def suggest_thresholds(Y_true: Any, labels: Any, scores: Any, *, precision: floa
     scores : array (n, k)
         Their scores or probabilities.
     precision : float in (0, 1]
-        The precision to reach. If no threshold reaches it, it is not suggested.
+        The precision to reach. If no threshold reaches it, only the best F1 is returned.
 
     Examples
     --------
@@ -74,7 +75,7 @@ def suggest_thresholds(Y_true: Any, labels: Any, scores: Any, *, precision: floa
     found = values[rows, places]
     hits = np.asarray(truth[rows, lists[rows, places]]).ravel() > 0
     order = np.argsort(-found, kind="stable")
-    ends = np.flatnonzero(np.append(np.diff(found[order]) != 0, True))  # labels of the same score come together
+    ends = np.flatnonzero(np.append(np.diff(found[order]) != 0, True))  # labels of equal score share a threshold
     n_returned, n_correct = ends + 1, np.cumsum(hits[order])[ends]
     n_true = int((truth.data > 0).sum())
     f1 = 2 * n_correct / (n_returned + n_true)
@@ -104,7 +105,7 @@ def suggest_thresholds(Y_true: Any, labels: Any, scores: Any, *, precision: floa
 
 
 def suggest_limits(Y_true: Any, labels: Any, scores: Any) -> list[Threshold]:
-    """Return the threshold of the best F1 for lists of each length up to k: the best of all is the best combination.
+    """Return the threshold with the best F1 for each list length up to k, to find the best combination of both.
 
     Parameters
     ----------

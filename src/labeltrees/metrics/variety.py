@@ -1,4 +1,4 @@
-"""What lists offer besides correct labels: novelty, diversity, and how much of the catalogue they show."""
+"""Metrics beyond accuracy: novelty, diversity, and catalogue coverage."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def shown_labels(lists: ComparedLists, sample_weight: Any = None) -> tuple[int, 
 def novelty_at_k(Y_true: Any, labels: Any, k: int, *, label_counts: Any, sample_weight: Any = None) -> float:
     """Return the mean information of the returned labels in bits: ``-log2(c / sum of c)`` for a label of c points.
 
-    A label that half as many training points have adds one bit. A label without points counts as if it had one. Points
-    without returned labels are left out.
+    A label with half as many training points has one bit more. A label without training points counts as if it had one.
+    Points without returned labels are left out.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def diversity_at_k(tree: LabelTree, labels: Any, k: int, *, sample_weight: Any =
 
 
 def label_similarity(tree: LabelTree, first: Int64s, second: Int64s) -> Float64s:
-    """Return how similar pairs of labels are in a tree, as `diversity` of a search compares them (n,)."""
+    """Return the similarity of pairs of labels in a tree (n,), as the search option `diversity` uses it."""
     below = np.maximum(tree.n_labels_below, 1)
     information = 1 - np.log(below) / np.log(max(int(below[0]), 2))
     a, b = tree.label_parent[first].astype(np.int64), tree.label_parent[second].astype(np.int64)
@@ -115,7 +115,7 @@ def label_similarity(tree: LabelTree, first: Int64s, second: Int64s) -> Float64s
 
 
 def _mean_of_answered(sums: NDArray[Any], counts: NDArray[Any], sample_weight: Any) -> float:
-    """Return the mean over points of sums / counts, where counts are positive."""
+    """Return the mean of sums / counts over the points with positive counts; 0 if there are none."""
     weights = check_weights(sample_weight, len(sums))
     answered = counts > 0 if weights is None else (counts > 0) & (weights > 0)
     if not answered.any():

@@ -1,4 +1,4 @@
-"""Chunks: the classifiers of each node laid out together, so that a search touches as little memory as it can."""
+"""Chunks: the classifiers of each node stored together, so that a search touches as little memory as possible."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class LinearWeights:
     Parameters
     ----------
     indptr : int64 (n_edges + 1,)
-    features : int32 (indptr[-1],), rising within a row
+    features : int32 (indptr[-1],), ascending within a row
     values : float32 (indptr[-1],)
     bias : float32 (n_edges,)
     """
@@ -53,18 +53,18 @@ class ChunkStore:
     Parameters
     ----------
     chunks : uint8 (n_bytes,)
-        All chunks, each a multiple of 64 bytes, the most visited first, and 64 zero bytes. See
+        All chunks, most visited first, each a multiple of 64 bytes long, followed by 64 zero bytes. See
         docs/format.md.
     offsets : int64 (n_nodes,)
         Where each node's chunk starts.
     feature_rank : int32 (n_features,)
-        Number of each feature inside the chunks, those with most weights first; empty for matrices.
+        The number of each feature inside the chunks: features with more weights come first. Empty for matrices.
     child_ptr, children : the tree's arrays
     n_labels, n_features : int
     matrices : bool
         Whether all chunks are full matrices, for data without zeros.
     checked : bool
-        Whether the chunks are known to be sound. Chunks from a file are checked when a search first visits them.
+        Whether the chunks are known to be valid. Chunks from a file are checked when a search first visits them.
     source : str
         Where the chunks came from, for messages.
     ceilings : float32 (n_nodes,), optional
@@ -118,12 +118,12 @@ class ChunkStore:
 
     @property
     def n_nodes(self) -> int:
-        """Number of nodes, hence of chunks."""
+        """Number of nodes, which is also the number of chunks."""
         return len(self.offsets)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all arrays, in memory and, but for small headers, on disk."""
+        """Size of all arrays in bytes, in memory and, apart from small headers, on disk."""
         return sum(array.nbytes for array in self.arrays().values())
 
     def arrays(self, prefix: str = "") -> dict[str, NDArray[Any]]:
@@ -142,7 +142,7 @@ class ChunkStore:
         prefix: str = "",
         source: str = "chunks",
     ) -> ChunkStore:
-        """Make a store from the result of `arrays`; raise `FileFormatError` for a missing array."""
+        """Make a store from arrays as `arrays` returns them; raise `FileFormatError` for a missing array."""
         for name in cls.ARRAY_NAMES:
             if prefix + name not in arrays:
                 message = f"{source}: the array {prefix + name} is missing"
@@ -154,7 +154,7 @@ class ChunkStore:
         )
 
     def in_memory(self) -> ChunkStore:
-        """Return a copy with its chunks in huge pages, if the system has them."""
+        """Return a copy with its chunks in memory, in huge pages if the system has them."""
         return replace(self, chunks=_core.copy_to_huge_pages(self.chunks))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -163,7 +163,7 @@ class ChunkStore:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        if not isinstance(self.chunks, np.memmap):  # joblib's mmap_mode is left alone
+        if not isinstance(self.chunks, np.memmap):  # keep arrays that joblib mapped (mmap_mode)
             object.__setattr__(self, "chunks", _core.copy_to_huge_pages(self.chunks))
 
 
@@ -176,7 +176,7 @@ def pack_chunks(
     n_jobs: int | None = None,
     progress: Progress = None,
 ) -> ChunkStore:
-    """Lay sparse classifiers out as chunks, weights in half precision.
+    """Pack sparse classifiers into chunks, with weights in half precision.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def pack_chunks(
         One row for every entry of ``tree.children``.
     n_features : int
     node_mass : array (n_nodes,)
-        How often each node will be wanted, in any unit: `LabelTree.mass`. The heaviest come first.
+        Expected visits of each node, in any unit, such as `LabelTree.mass`. The most visited nodes are stored first.
     n_jobs : int, optional
     progress : callable, optional
         Called with the number of nodes done.
@@ -193,7 +193,7 @@ def pack_chunks(
     Returns
     -------
     ChunkStore
-        The same bytes whatever `n_jobs`.
+        The bytes do not depend on `n_jobs`.
 
     Examples
     --------
@@ -238,7 +238,7 @@ def pack_ranked(
 ) -> tuple[UInt8s, Int64s]:
     """Return the chunks of checked classifiers, and where each node's chunk starts, for given ranks of the features.
 
-    A node's chunk depends only on its own classifiers and the ranks, so any nodes can be packed without the others.
+    A node's chunk depends only on its own classifiers and the ranks, so nodes can be packed separately.
     """
     mass = np.zeros(len(child_ptr) - 1) if node_mass is None else node_mass
     arrays = (weights.indptr, weights.features, weights.values, weights.bias)
@@ -259,7 +259,7 @@ def pack_dense_chunks(
     n_jobs: int | None = None,
     progress: Progress = None,
 ) -> ChunkStore:
-    """Lay full classifiers out as chunks, for data without zeros such as sentence embeddings.
+    """Pack dense classifiers into chunks, for data without zeros such as sentence embeddings.
 
     Parameters
     ----------
@@ -268,7 +268,9 @@ def pack_dense_chunks(
         One row for every entry of ``tree.children``.
     bias : array (n_edges,)
     node_mass : array (n_nodes,)
+        As in `pack_chunks`.
     precision : {"half", "single"}
+        Of the stored weights.
     n_jobs : int, optional
     progress : callable, optional
 
@@ -300,7 +302,7 @@ def _in_range(ids: Int32s, n: int) -> bool:
 
 
 def rank_of_counts(counts: Int64s) -> Int32s:
-    """Return the rank of each feature by its number of weights, most weights first; ties: the smaller feature first.
+    """Return the rank of each feature by its number of weights, most weights first; ties by ascending feature.
 
     Features with many weights occur in many queries. Ranking them first keeps their index entries close together.
     """
@@ -330,8 +332,8 @@ def _check_bias(bias: ArrayLike, n_edges: int) -> Float32s:
 def logistic_ceilings(tree: TreeLike, weights: LinearWeights) -> Float32s:
     """Return for each node the log of the highest score that a label below it can have relative to the node.
 
-    This is for the logistic loss. For a query of length 1 without negative values a margin is at most the bias plus the
-    norm of the positive weights; the score of a label is the product of the sigmoids along its path.
+    This is for the logistic loss. For a query of unit norm without negative values, a margin is at most the bias plus
+    the norm of the positive weights; the score of a label is the product of the sigmoids along its path.
 
     Parameters
     ----------
@@ -341,7 +343,7 @@ def logistic_ceilings(tree: TreeLike, weights: LinearWeights) -> Float32s:
 
     Returns
     -------
-    float32 (n_nodes,), none above 0
+    float32 (n_nodes,), at most 0
 
     Examples
     --------
@@ -356,9 +358,9 @@ def logistic_ceilings(tree: TreeLike, weights: LinearWeights) -> Float32s:
 
 
 def ceilings_of_norms(tree: TreeLike, bias: Float32s, norms: Float64s) -> Float32s:
-    """Return what `logistic_ceilings` returns, from the biases (n_edges,) and the `positive_norms` (n_edges,)."""
+    """Return `logistic_ceilings`, computed from the biases (n_edges,) and the `positive_norms` (n_edges,)."""
     child_ptr, children = np.asarray(tree.child_ptr, np.int64), np.asarray(tree.children, np.int64)
-    # A little higher, because margins and scores are computed in single precision.
+    # Rounded up a little, because searches compute margins and scores in single precision.
     margins = np.asarray(bias, np.float64) + 1.0001 * norms + 1e-5
     scores = -np.logaddexp(0.0, -margins)
     ceilings = np.zeros(len(child_ptr) - 1)
@@ -371,7 +373,7 @@ def ceilings_of_norms(tree: TreeLike, bias: Float32s, norms: Float64s) -> Float3
 
 
 def positive_norms(weights: LinearWeights) -> Float64s:
-    """Return the norm of each row's positive weights, as stored, in half precision."""
+    """Return the norm of each row's positive weights, after rounding to half precision as they are stored."""
     stored = np.clip(np.asarray(weights.values), 0.0, 65504.0).astype(np.float16)
     starts, ends = np.asarray(weights.indptr[:-1], np.int64), np.asarray(weights.indptr[1:], np.int64)
     squares = np.zeros(len(starts))
@@ -391,7 +393,7 @@ def tree_levels(child_ptr: Int64s, children: Int64s) -> list[Int64s]:
 
 
 def edges_of(child_ptr: Int64s, nodes: Int64s) -> tuple[Int64s, NDArray[np.int64]]:
-    """Return the edges below some nodes, and where each node's start among them."""
+    """Return the edges from some nodes to their children, and the position of each node's first edge."""
     counts = child_ptr[nodes + 1] - child_ptr[nodes]
     ends = np.cumsum(counts)
     return np.repeat(child_ptr[nodes] - ends + counts, counts) + np.arange(counts.sum()), ends - counts

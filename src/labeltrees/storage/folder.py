@@ -1,7 +1,7 @@
 """A model's folder: a manifest and mapped arrays.
 
-Opening takes milliseconds, whatever the size, because arrays are mapped and not read. A crash while saving leaves the
-old model or the new one complete.
+Opening takes milliseconds for any size, because arrays are mapped and not read. After a crash while saving, the folder
+holds either the old model or the new one, complete.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ ARRAY_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}(\.[a-z0-9_]{1,63}){0,3}")
 
 @dataclass(frozen=True)
 class Manifest:
-    """The readable part of a saved model.
+    """The content of manifest.json: class, parameters and array entries of a saved model.
 
     Parameters
     ----------
@@ -151,10 +151,10 @@ class _ManifestReader:
 def save_arrays(
     folder: str | os.PathLike[str], kind: str, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> None:
-    """Save arrays and parameters as a model's folder, and replace a model that is there.
+    """Save arrays and parameters as a model's folder, replacing an existing model.
 
-    Everything is written to a new folder next to it, flushed to disk, and put in place in one step. Processes that have
-    the old model open can still use it.
+    Everything is written to a new folder next to it and flushed to disk; then the new folder is put in place in one
+    step. Processes that have the old model open can still use it.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ _shared_folder: ContextVar[str | None] = ContextVar("_shared_folder", default=No
 
 @contextmanager
 def sharing_with(folder: Path) -> Iterator[None]:
-    """Let models that are saved in this context share the files that they have in common with another model."""
+    """Share files with the model in `folder`, by hard link, where models saved in this context have equal files."""
     token = _shared_folder.set(os.fspath(folder))
     try:
         yield
@@ -202,7 +202,7 @@ def sharing_with(folder: Path) -> Iterator[None]:
 
 
 def _share_files(folder: Path, new: Path, names: Iterable[str]) -> None:
-    """Replace new files that another model has too by hard links, where the file system can."""
+    """Replace new files that are equal in another model by hard links, if the file system supports them."""
     for name in names:
         written, other = new / f"{name}.npy", folder / f"{name}.npy"
         link = new / f"{name}.link"
@@ -216,7 +216,7 @@ def _share_files(folder: Path, new: Path, names: Iterable[str]) -> None:
 
 
 def check_target(target: Path) -> None:
-    """Refuse a folder that holds anything but a model: saving would delete it."""
+    """Refuse a folder with other files than those of a saved model: saving would delete them."""
     check_path(target)
     if not os.path.lexists(target):
         return
@@ -266,7 +266,7 @@ class LoadedModel:
 
 
 def load_arrays(folder: str | os.PathLike[str], *, in_memory: bool = False, verify: bool = False) -> LoadedModel:
-    """Open what `save_arrays` saved.
+    """Open a model that `save_arrays` saved.
 
     The manifest and the sizes and headers of all files are checked, but not the contents of the arrays: chunks are
     checked when a search first reads them. If another process replaces the model meanwhile, loading starts over, so
@@ -315,14 +315,14 @@ def load_arrays(folder: str | os.PathLike[str], *, in_memory: bool = False, veri
 
 
 class _FolderMissingError(FileFormatError, FileNotFoundError):
-    """The folder does not exist, or a save is just putting it in place."""
+    """The folder does not exist, perhaps because a save is replacing it at this moment."""
 
 
 class _OpenFolder:
-    """A folder whose files are opened through one handle, so that they stay those of one version.
+    """A folder whose files are opened through one handle, so that all belong to the same version.
 
-    `save` puts a new folder in place of the old one and then deletes the old files; it never changes a file. Systems
-    whose files cannot be opened through a handle rely on `is_current` alone.
+    `save` puts a new folder in place of the old one and then deletes the old files; it never changes a file. On
+    systems that cannot open files through a handle, only `is_current` protects against a mixture of versions.
     """
 
     def __init__(self, path: Path) -> None:
@@ -355,7 +355,7 @@ class _OpenFolder:
             refuse_file(self.path / name, error.strerror or "cannot be read")
 
     def is_current(self) -> bool:
-        """Whether the path still leads to this folder, and nothing in it was added, renamed or deleted."""
+        """Whether the path still leads to this folder, and no file in it was added, renamed or deleted."""
         try:
             return _identity(os.stat(self.path)) == self._version
         except OSError:

@@ -1,4 +1,4 @@
-"""Chunks of a changed tree: those of unchanged nodes are copied, the others are packed anew."""
+"""Chunks of a changed tree: chunks of unchanged nodes are copied, the others are packed again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def unpack_nodes(store: ChunkStore, nodes: Any, n_jobs: int | None = None) -> LinearWeights:
-    """Return the classifiers of some nodes, one sparse row per child, as exact as they are stored.
+    """Return the classifiers of some nodes, one sparse row per child, in the precision in which they are stored.
 
     Examples
     --------
@@ -83,22 +83,23 @@ def splice_chunks(
     mass: NDArray[np.float64],
     n_jobs: int | None = None,
 ) -> ChunkStore:
-    """Return the chunks of a changed tree, with the features and their ranks of the `old` chunks.
+    """Return the chunks of a changed tree; features and their ranks are those of the `old` chunks.
 
     Parameters
     ----------
     old : ChunkStore
     child_ptr, children : arrays of the new tree
     n_labels : int
-        Of the new tree.
+        Number of labels of the new tree.
     copied : int64 (n_nodes,)
-        The old node whose chunk each node gets, with other numbers of its children; -1 for nodes with new classifiers.
+        The old node whose chunk each node reuses, with renumbered children; -1 for nodes with new classifiers.
     weights : LinearWeights, or float32 (n, n_features) for full matrices
         The new classifiers, node after node.
     bias : float32 (n,)
-        Of the new classifiers.
+        Biases of the new classifiers. They replace ``weights.bias``.
     mass : float64 (n_nodes,)
-        Chunks are stored in falling order of it.
+        Chunks are stored in descending order of mass.
+    n_jobs : int, optional
     """
     new_nodes = np.flatnonzero(copied < 0)
     edges, _ = edges_of(child_ptr, new_nodes)
@@ -135,7 +136,7 @@ def splice_chunks(
 
 
 def chunk_sizes(chunks: UInt8s, offsets: Int64s) -> Int64s:
-    """Return the bytes of each node's chunk."""
+    """Return the size of each node's chunk in bytes."""
     ends = np.sort(np.append(offsets, len(chunks) - TAIL))
     sizes: Int64s = ends[np.searchsorted(ends, offsets, side="right")] - offsets
     return sizes

@@ -1,4 +1,4 @@
-"""Reading classifiers back from their chunk, for inspection; searches do not need this.
+"""Reading classifiers back from chunks, for inspection and updates; searches do not need this.
 
 `src/core/chunk/format.hpp` describes the format. A damaged chunk raises `FileFormatError`: every read is a NumPy
 operation, which checks its bounds.
@@ -60,7 +60,7 @@ class NodeClassifiers:
 
 
 def unpack_node(store: ChunkStore, node: int) -> NodeClassifiers:
-    """Return the classifiers of one node's children, as exact as they are stored.
+    """Return the classifiers of one node's children, in the precision in which they are stored.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ class _Part:
         return sparse.coo_array((value, (child, feature)), shape=(self.n_children, self.n_features)).tocsr()
 
     def _features(self, n_rows: int) -> Int64s:
-        """Return the feature of every row: the bits of the index from the top down."""
+        """Return the feature of every row, decoded from the bits of the index level by level."""
         n_levels = int(self._header["n_levels"])
         if not 1 <= n_levels <= 3:
             _damaged("its index is wrong")
@@ -166,13 +166,13 @@ class _Part:
         return feature_of_rank[groups]
 
     def _masks(self, slots: Int64s) -> _Entries:
-        """Return row, child and value of every weight of rows with one mask."""
+        """Return row, child and value of every weight in a chunk of masks: each row has one mask."""
         half = 32 if self.kind == _MASKS_WIDE else 16
         mask, first = slots & 0xFFFF, slots >> half
         return self._masked(np.arange(len(slots)), mask[:, np.newaxis], first, np.bitwise_count(mask) == 1)
 
     def _pairs(self, slots: Int64s) -> _Entries:
-        """Return the same of rows of every other form."""
+        """Return row, child and value of every weight in a chunk of pairs: rows have one of four forms."""
         count, first = slots & 0xFF, slots >> 8
         if np.any((count > _MOST_PAIRS) & (count != _FULL_ROW) & (count != _MASK_ROW)):
             _damaged("a row's count is wrong")

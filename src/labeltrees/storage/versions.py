@@ -1,7 +1,7 @@
-"""Versions of a model's folder: a new one is published in one step, and the one before is kept until the next.
+"""Versions of a model's folder: a new version is published in one step, and the previous one is kept.
 
-The previous version of ``MODEL`` is the folder ``MODEL.previous``. Both share unchanged files by hard link, where the
-file system can.
+The previous version of ``MODEL`` is the folder ``MODEL.previous``. Both share unchanged files by hard link, if the file
+system supports that.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ PREVIOUS = ".previous"
 
 
 def previous_of(folder: str | os.PathLike[str]) -> Path:
-    """Return where the version before is kept."""
+    """Return the folder of the previous version."""
     path = Path(os.path.abspath(folder))
     return path.with_name(path.name + PREVIOUS)
 
 
 def version_of(folder: str | os.PathLike[str]) -> str | None:
-    """Return what identifies the version of a model's folder; None if there is no model."""
+    """Return an identifier of the version of a model: a checksum of its manifest. None if there is no model."""
     try:
         text = (Path(folder) / MANIFEST_FILE).read_bytes()
     except OSError:
@@ -55,9 +55,9 @@ def publish(
         The folder that the model was loaded from; unchanged files are shared with it.
     target : path
         Where to save it. If this is `source`, the version there is kept as the previous one.
-    version : str
-        `version_of` the source when it was loaded. If another update has published a version since then, nothing is
-        written and an `InputError` says so.
+    version : str or None
+        `version_of` the source when it was loaded. Used only if `target` is `source`. If another update has
+        published a version since then, `InputError` is raised and nothing is written.
     """
     source, target = Path(os.path.abspath(source)), Path(os.path.abspath(target))
     if source != target:
@@ -103,7 +103,7 @@ def _locked(target: Path) -> Iterator[None]:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """Put a copy of a model's folder in place in one step, with the same files where the file system can."""
+    """Copy a model's folder to `target` in one step, by hard links if the file system supports them."""
     check_target(target)
     with replacing_folder(target) as new:
         for entry in os.scandir(source):

@@ -1,4 +1,4 @@
-"""One way to run work: tasks whose results have names, run in this process or on a Dask cluster."""
+"""Tasks with named results, run in this process or on a Dask cluster."""
 
 from labeltrees.tasks.local import LocalRunner
 from labeltrees.tasks.results import FolderResults, MemoryResults, Outcome, Result, Results, open_result, write_result

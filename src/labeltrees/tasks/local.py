@@ -12,7 +12,7 @@ from labeltrees.tasks.task import Runner, Task, TaskMemory, TaskRecord
 
 
 class LocalRunner(Runner):
-    """Runs tasks in this process: one after the other, each on its own threads, or several at a time on threads.
+    """Runs tasks in this process: one after the other, or several at a time in a thread pool.
 
     Parameters
     ----------
@@ -21,7 +21,7 @@ class LocalRunner(Runner):
     progress : bool or callable(done, total), optional
     memory : TaskMemory, optional
     n_jobs : int, optional
-        Threads of a task.
+        Threads per task, as in scikit-learn.
     n_workers : int
         How many tasks run at the same time.
     """

@@ -1,4 +1,4 @@
-"""Running tasks on a Dask cluster, any of whose workers may be lost at any moment (extra ``labeltrees[dask]``)."""
+"""Running tasks on a Dask cluster that may lose workers at any time (extra ``labeltrees[dask]``)."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from labeltrees.errors import FileFormatError, InputError, LabelTreesError
 from labeltrees.tasks.results import FolderResults
 from labeltrees.tasks.task import Runner, Task, TaskMemory, TaskRecord
 
-RETRIES = 3  # of a task that fails on a worker, for example because its disk is full
-LOST_WORKERS = 20  # of one task, before it is held responsible
+RETRIES = 3  # of a failed task: the cause may be the worker, such as a full disk
+LOST_WORKERS = 20  # that a task may lose before it counts as the cause
 SECONDS_WITHOUT_WORKERS = 300.0  # lost workers are usually started again within seconds
 SECONDS_TO_CONNECT = 10
-SECONDS_TO_WARN = 600.0  # without the end of any task of a stage
-# Of a worker's memory: the rest is for the interpreter, for pages of mapped files, and for Dask itself, which pauses a
-# worker at 80 % of its limit.
+SECONDS_TO_WARN = 600.0  # without any finished task in a stage
+# Share of a worker's memory for its tasks. The rest is for the interpreter, for pages of mapped files, and for Dask,
+# which pauses a worker at 80 % of its limit.
 SHARE_FOR_TASK = 0.5
 _LEAST_BYTES = 64 * 2**20  # for a task
 _SECONDS_BETWEEN_LOOKS = 0.5
 _SECONDS_BETWEEN_QUESTIONS = 0.2
 _SETTINGS: dict[str, Any] = {
     "distributed.scheduler.allowed-failures": LOST_WORKERS,
-    # Dask makes malloc return memory at once; tasks, which allocate large arrays, would get new pages again and again.
+    # Dask makes malloc return freed memory at once. Tasks allocate many large arrays, and each would get new pages.
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
 }
 _logger = logging.getLogger("labeltrees")
@@ -55,29 +55,29 @@ def import_dask() -> Any:
 
 
 class ClusterError(LabelTreesError, RuntimeError):
-    """The cluster cannot go on; what is finished stays in the work folder."""
+    """The cluster cannot continue; finished results stay in the work folder."""
 
     exit_code = 5
 
 
 @dataclass
 class ClusterSummary:
-    """How a fit on a cluster went.
+    """Statistics of a fit on a cluster.
 
     Parameters
     ----------
     n_tasks, n_reused : int
-        All tasks, and those whose results an earlier fit had left.
+        The number of all tasks, and of those whose results existed from an earlier fit.
     task_seconds : float
-        Sum over all tasks.
+        Total time of all tasks.
     bytes_written : int
-        Size of all results: what moves between workers, through files.
+        Size of all results, which workers exchange through files.
     scheduler_bytes : int
-        Size of what was sent through the scheduler: the tasks themselves.
+        Size of the tasks, which are sent through the scheduler.
     peak_bytes : dict of int
-        By worker, the largest memory of its process that was seen after a task.
+        The peak memory of each worker's process, measured after each task.
     seconds : dict of float
-        By stage.
+        The time of each stage.
     """
 
     n_tasks: int = 0
@@ -104,9 +104,9 @@ class ClusterSummary:
 
 @contextmanager
 def asking_cluster(stage: str) -> Iterator[None]:
-    """Turn errors of Dask, whose kinds differ with the moment at which a scheduler goes away, into one `ClusterError`.
+    """Turn errors of Dask into `ClusterError`: a lost scheduler raises many different types.
 
-    Errors of tasks do not come this way: they are values.
+    Errors of tasks are not affected, because workers return them as values.
     """
     try:
         yield
@@ -124,7 +124,7 @@ def asking_cluster(stage: str) -> Iterator[None]:
 def connect(
     cluster: str = "local", n_workers: int | None = None, memory_per_worker: int | str | None = None
 ) -> Iterator[Any]:
-    """Yield a client, closed at the end, and so is a cluster that was started for it.
+    """Yield a client, and close it at the end, together with the cluster if one was started for it.
 
     Parameters
     ----------
@@ -132,9 +132,9 @@ def connect(
         "local" starts worker processes on this machine; otherwise the address of a scheduler, such as
         "tcp://10.0.0.1:8786".
     n_workers : int, optional
-        Of a local cluster; by default one per core.
+        For a local cluster; by default one per core.
     memory_per_worker : int or str, optional
-        Of a local cluster; by default an equal share of the memory.
+        For a local cluster; by default an equal share of the memory.
     """
     distributed, dask = import_distributed(), import_dask()
     with dask.config.set(_SETTINGS):
@@ -159,7 +159,7 @@ def connect(
 
 
 def bytes_per_task(client: Any, memory_per_worker: int | str | None = None) -> int | None:
-    """Return the smallest memory that a task has: a worker's limit, shared by its threads. None without any limit."""
+    """Return the smallest memory of a task over all workers: limit / threads. None if there is no limit."""
     given = None if memory_per_worker is None else parse_bytes("memory_per_worker", memory_per_worker)
     shares = ask_workers(client, _limit_and_threads).values()
     limits = [(given or limit) // n_threads for limit, n_threads in shares if given or limit]
@@ -167,12 +167,12 @@ def bytes_per_task(client: Any, memory_per_worker: int | str | None = None) -> i
 
 
 def ask_workers(client: Any, function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
-    """Return what a function returns on each worker; a worker that is lost meanwhile does not answer.
+    """Run a function on each worker and return the results by worker; lost workers are left out.
 
     Raises
     ------
     ClusterError
-        If no worker answers for a while: lost workers are usually started again within seconds.
+        If no worker answers within 10 seconds: lost workers are usually restarted sooner.
     """
     deadline = time.monotonic() + SECONDS_TO_CONNECT
     while True:
@@ -191,7 +191,7 @@ def _limit_and_threads(dask_worker: Any) -> tuple[int | None, int]:
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer of a worker: a task's record, or the message of an error that another attempt would meet again."""
+    """The answer of a worker: the record of a task, or the type and message of an error that a retry would not fix."""
 
     record: TaskRecord | None
     worker: str
@@ -200,10 +200,10 @@ class Answer:
 
 
 def run_on_worker(packed: bytes, version: str) -> Answer:
-    """Run a task in a process of the cluster.
+    """Run a task in a worker process.
 
-    The task and its results come as bytes: an object that cannot be unpickled, for example because its files are gone,
-    would break the worker's connection to the scheduler, and end the worker.
+    The task and its `Results` are sent as bytes. If Dask had to unpickle an object that cannot be unpickled, for
+    example because its files are gone, the worker would lose its connection to the scheduler and end.
     """
     import labeltrees
 
@@ -216,7 +216,7 @@ def run_on_worker(packed: bytes, version: str) -> Answer:
         return Answer(None, worker, 0, ("ClusterError", message))
     task, results = import_distributed().protocol.pickle.loads(packed)
     try:
-        # Dask's workers may not start processes, so joblib would allow one thread only; native code starts threads.
+        # Dask workers cannot start processes, so joblib would allow only one thread; native code uses threads.
         with parallel_config(backend="threading", n_jobs=1):
             record = task.run(results)
     except (InputError, FileFormatError) as error:
@@ -232,12 +232,13 @@ def _worker_name() -> str:
 
 
 class DaskRunner(Runner):
-    """Runs tasks on the workers of a client, through files in a folder that all of them see.
+    """Runs tasks on the workers of a Dask cluster, which exchange files in a shared folder.
 
     Parameters
     ----------
     client : distributed.Client
     folder : path
+        Where results are kept, on storage that all workers share.
     progress : bool or callable(done, total), optional
     memory_per_worker : int or str, optional
         By default the smallest memory limit of the workers. The threads of a worker share it; a task may use half of
@@ -263,13 +264,13 @@ class DaskRunner(Runner):
 
     @property
     def n_workers(self) -> int:
-        """The threads of all workers."""
+        """The number of threads of all workers."""
         with asking_cluster("Starting"):
             return max(sum(map(int, self.client.nthreads().values())), 1)
 
     @functools.cached_property
     def memory(self) -> TaskMemory | None:  # type: ignore[override]
-        """Half of the smallest memory that a task has: a worker's limit, shared by its threads."""
+        """Half of `bytes_per_task`, at least 64 MiB; None if there is no limit."""
         with asking_cluster("Starting"):
             given = bytes_per_task(self.client, self._memory_per_worker)
         if given is None:
@@ -278,7 +279,7 @@ class DaskRunner(Runner):
 
     @property
     def threads_of_host(self) -> int:
-        """The threads that the workers on one machine have together, on the machine with the fewest."""
+        """The number of worker threads on the machine with the fewest."""
         threads: dict[str, int] = {}
         with asking_cluster("Starting"):
             for address, n_threads in self.client.nthreads().items():
@@ -303,9 +304,9 @@ class DaskRunner(Runner):
             _logger.info("Dask dashboard: %s", link)
 
     def stream(self, stage: str, tasks: Iterable[Task]) -> Iterator[TaskRecord]:
-        """Run tasks and yield their records; an iterator is asked for one task per idle thread."""
+        """Run tasks and yield their records; tasks of an iterator are taken one per idle thread."""
         started = time.perf_counter()
-        run = uuid.uuid4().hex[:8]  # a key is never used twice, so that an old failure is not remembered
+        run = uuid.uuid4().hex[:8]  # keys are unique, so that Dask does not reuse an old failure
         waiting, at_once = iter(tasks), isinstance(tasks, list)
         running: list[Any] = []
         seen = time.monotonic()  # when there was last a worker
@@ -320,7 +321,7 @@ class DaskRunner(Runner):
                     failed = next((future.exception() for future in done if future.status == "error"), None)
                     answers = [] if failed is not None else self.client.gather(done)
                     keys = [future.key for future in done]
-                    _release(self.client, done)  # what is kept would be computed again if its worker is lost
+                    _release(self.client, done)  # a kept future would be computed again if its worker is lost
                 if failed is not None:
                     raise _failure(stage, failed) from failed
                 for key, answer in zip(keys, answers, strict=True):
@@ -349,7 +350,7 @@ class DaskRunner(Runner):
                 message = f"the client is {self.client.status}"
                 raise OSError(message)
             try:
-                # Waiting for each of thousands of tasks would take longer than the tasks: look now and then.
+                # Waiting for each of thousands of tasks would take longer than the tasks, so poll instead.
                 when = "ALL_COMPLETED" if all_of_them else "FIRST_COMPLETED"
                 distributed.wait(running, timeout=_SECONDS_BETWEEN_LOOKS, return_when=when)
             except TimeoutError:
@@ -367,7 +368,7 @@ class DaskRunner(Runner):
                 return done, [future for future in running if future.key not in finished], seen
 
     def _warn(self, stage: str) -> None:
-        """Log which workers have tasks that do not end: only the user knows whether that is too long."""
+        """Log which workers have unfinished tasks: only the user knows whether they take too long."""
         busy = [f"{worker} ({len(keys)})" for worker, keys in self.client.processing().items() if keys]
         text = (
             "%s: no task has ended for %.0f s. Workers with tasks: %s. End a worker that hangs: others take its tasks"
@@ -388,7 +389,7 @@ class DaskRunner(Runner):
         return seen
 
     def _note(self, stage: str, name: str, answer: Any) -> TaskRecord:
-        """Return the record of a task; raise the error that its worker met."""
+        """Add a task to the summary and return its record; raise the error that its worker reported."""
         if not isinstance(answer, Answer) or (answer.error is None and getattr(answer.record, "name", None) != name):
             shown = f"{answer!r}"[:200]
             message = f"{stage}: the answer of a worker is not that of the task {name}: {shown}; restart the workers"

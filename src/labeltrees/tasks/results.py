@@ -1,6 +1,6 @@
 """Results of tasks: files in a folder, or objects in this process.
 
-A file has arrays, which are mapped when it is opened, a few JSON values, and a checksum.
+A file contains arrays, which are mapped when it is opened, JSON values, and a checksum.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MAGIC = b"labeltrees result 1\n"
 _LINE = 64
 _CHECKSUM_BYTES = 8
 Outcome = tuple[Mapping[str, Any], Mapping[str, Any]]  # arrays and values
-_verified: set[tuple[Any, ...]] = set()  # files as they were when this process verified them
+_verified: set[tuple[Any, ...]] = set()  # files verified by this process: path, inode, time and size
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,12 +41,12 @@ class Result:
         return self.arrays[name]
 
     def get(self, name: str) -> NDArray[Any] | None:
-        """Return an array, None if the task had none of this name."""
+        """Return an array, or None if the result has no array of this name."""
         return self.arrays.get(name)
 
 
 class Results(ABC):
-    """Where the results of tasks are, by name."""
+    """Storage of task results, by name."""
 
     folder: Path | None  # None if results are in the memory of this process
 
@@ -58,15 +58,15 @@ class Results(ABC):
 
     @abstractmethod
     def put(self, name: str, arrays: Mapping[str, Any], values: Mapping[str, Any] | None = None) -> int:
-        """Keep a result and return the bytes written."""
+        """Store a result and return the number of bytes written."""
 
     @abstractmethod
     def store(self, kind: str, arrays: Mapping[str, Any]) -> str:
-        """Keep arrays that no task has made, and return their name, which depends only on kind and content."""
+        """Store arrays that are not the result of a task, and return their name."""
 
     @abstractmethod
     def drop(self, names: Iterable[str]) -> None:
-        """Free the memory of results that are not needed again."""
+        """Free the memory of results that are no longer needed."""
 
 
 class MemoryResults(Results):
@@ -84,12 +84,12 @@ class MemoryResults(Results):
         return self._kept[name]
 
     def put(self, name: str, arrays: Mapping[str, Any], values: Mapping[str, Any] | None = None) -> int:
-        """Keep a result."""
+        """Store a result; no bytes are written."""
         self._kept[name] = Result(dict(arrays), dict(values or {}))
         return 0
 
     def store(self, kind: str, arrays: Mapping[str, Any]) -> str:
-        """Keep arrays under a new name."""
+        """Store arrays under a new name."""
         name = f"{kind}-{len(self._kept)}-{uuid.uuid4().hex[:12]}"
         self.put(name, arrays)
         return name
@@ -102,7 +102,7 @@ class MemoryResults(Results):
 
 @dataclass(frozen=True)
 class FolderResults(Results):
-    """Results as files in a folder, which other processes see. They stay, so that work can continue with them."""
+    """Results as files in a folder, which other processes can read. They are kept, and a later run can reuse them."""
 
     folder: Path
 
@@ -127,19 +127,19 @@ class FolderResults(Results):
         """Do nothing: files take no memory."""
 
     def new_path(self, kind: str) -> Path:
-        """Return a new path for something that a task writes beside its arrays, such as a model or a frame.
+        """Return a new path for other output of a task, such as a model or a data frame.
 
-        The task lists the file's name among its values. Every attempt of a task gets another path, so that two workers
+        The task returns the file's name in its values. Every attempt of a task gets another path, so that two workers
         that run the same task never write to the same file.
         """
         return self.folder / f"{kind}-{uuid.uuid4().hex[:12]}"
 
 
 def write_result(path: Path, arrays: Mapping[str, NDArray[Any]], values: Mapping[str, Any] | None = None) -> int:
-    """Write a result and return its size. The file appears complete or not at all; the same input, the same bytes.
+    """Write a result and return its size. It is written in one step; equal input gives equal bytes.
 
-    It is not flushed to disk: a file that a crash of the machine has damaged is recognised by its checksum, and its
-    task runs again.
+    The file is not flushed to disk. If a crash of the machine damages it, its checksum reveals that, and its task runs
+    again.
     """
     stored = {
         name: np.ascontiguousarray(array, array.dtype.newbyteorder("<")).reshape(-1) for name, array in arrays.items()
@@ -168,7 +168,7 @@ def write_result(path: Path, arrays: Mapping[str, NDArray[Any]], values: Mapping
 
 
 def open_result(path: Path) -> Result:
-    """Map a result. It is compared with its checksum when this process first opens it."""
+    """Map a result. Its checksum is verified when this process first opens the file."""
     try:
         with open(path, "rb") as file:
             status = os.fstat(file.fileno())
@@ -213,7 +213,7 @@ def _read_body(name: str, body: NDArray[np.uint8]) -> Result:
 
 
 def is_finished(path: Path) -> bool:
-    """Whether a result exists and is sound; a damaged one is deleted, so that its task runs again."""
+    """Whether a valid result exists. A damaged one is deleted, so that its task runs again."""
     if not path.exists():
         return False
     try:

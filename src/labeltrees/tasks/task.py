@@ -1,6 +1,7 @@
-"""Tasks, what they may share, and the interface of runners.
+"""Tasks, objects that tasks share, and the interface of runners.
 
-To add an engine, write one subclass of `Runner`: `LocalRunner` is one for this process, `DaskRunner` for a cluster.
+To run tasks elsewhere, write a subclass of `Runner`, such as `LocalRunner` for this process and `DaskRunner` for a
+cluster.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ from labeltrees._progress import ProgressArgument, watch
 from labeltrees._validation import check_n_jobs, refuse
 from labeltrees.tasks.results import Outcome, Results
 
-FORMAT = 3  # of the results: a new number makes all old results unknown
+FORMAT = 3  # of the results: a new number invalidates all old results
 Value = TypeVar("Value")
 
 
 class TaskRecord(NamedTuple):
-    """How a task went."""
+    """A finished task: its time, the bytes written, and whether the result existed already."""
 
     name: str
     seconds: float
@@ -40,13 +41,14 @@ class TaskRecord(NamedTuple):
 
 @dataclass(frozen=True)
 class Task:
-    """One call of a function whose result is named by a hash of everything that it depends on.
+    """A function call whose result is named by a hash of everything it depends on.
 
     Parameters
     ----------
     function : callable(results, **inputs, **how) -> (arrays, values)
-        A function of a module, so that other processes can import it. `results` has the results of earlier stages. In
-        a folder, `values` are JSON values; what else the task leaves it writes to ``results.new_path(...)``.
+        A module-level function, so that other processes can import it. `results` has the results of earlier stages. If
+        results are files, `values` must be JSON values, and the task writes other output to
+        ``results.new_path(...)``.
     inputs : dict
         Arguments that the result depends on: JSON values, names of other results, dataclasses of such values, and
         objects with a `key` that identifies their content, such as `Shared`.
@@ -66,7 +68,7 @@ class Task:
         return f"{self.function.__name__}-{checksum_text(_core.xxh64(np.frombuffer(described, np.uint8)))}"
 
     def run(self, results: Results) -> TaskRecord:
-        """Compute and keep the result, unless it exists already."""
+        """Compute and store the result, unless it exists already."""
         started = time.perf_counter()
         if self.name in results:
             return TaskRecord(self.name, 0.0, 0, True)
@@ -94,18 +96,18 @@ def _plain(value: Any) -> Any:
 
 
 class Shared(Generic[Value]):
-    """An object that many tasks take: passed by reference in this process, through one file to others.
+    """An object that many tasks use: passed by reference in this process, through one file to other processes.
+
+    Use it with ``with``, or call `remove`, to delete the file.
 
     Parameters
     ----------
     value : object
-        Other processes get a pickled copy of it, which each of them reads once.
+        Other processes get a pickled copy, which each of them reads once.
     results : Results
-        Where the file is written, when a task with this object is sent to another process for the first time.
+        The file is written to their folder when a task with this object is first sent to another process.
     key : str, optional
-        Identifies the content if tasks have this object among their inputs. By default no two objects have the same.
-
-    Use it with ``with``, or call `remove`, to delete the file.
+        Identifies the content if this object is an input of tasks. By default a unique key.
     """
 
     def __init__(self, value: Value, results: Results, key: str | None = None) -> None:
@@ -149,36 +151,36 @@ class Shared(Generic[Value]):
         return {**vars(self), "_value": None}
 
 
-@functools.lru_cache(maxsize=2)  # a worker keeps the data of a stage from task to task
+@functools.lru_cache(maxsize=2)  # a worker reuses the data of a stage for its next tasks
 def _read_shared(path: str) -> Any:
     with open(path, "rb") as file:
-        return pickle.load(file)  # written by this run, in its own folder
+        return pickle.load(file)  # safe: written by this run, in its own folder
 
 
 class TaskMemory(NamedTuple):
-    """How much memory one task may use: a share of what the user gives with an option."""
+    """How much memory one task may use: `share` of the value of the user's `option`."""
 
     n_bytes: int
     option: str = "max_memory"
     share: float = 1.0
 
     def refuse(self, needed: int, purpose: str) -> NoReturn:
-        """Raise `InputError` because a task needs more."""
+        """Raise `InputError` because a task needs more memory; `needed` is in bytes."""
         refuse(self.option, f"at least {int(needed / self.share)} bytes {purpose}", int(self.n_bytes / self.share))
 
 
 class Runner(ABC):
-    """Runs the tasks of a stage somewhere.
+    """Base class of runners: each runs the tasks of a stage in some place.
 
     Attributes
     ----------
     results : Results
-        Where the tasks find and keep results.
+        Where the tasks read and store results.
     progress : bool or callable(done, total), optional
     memory : TaskMemory, optional
-        Of a task; None: no limit.
+        Memory limit of a task; None for no limit.
     n_jobs : int, optional
-        Threads of a task, as in scikit-learn.
+        Threads per task, as in scikit-learn.
     """
 
     results: Results
@@ -188,12 +190,12 @@ class Runner(ABC):
 
     @property
     def task_bytes(self) -> int:
-        """The memory of a task in bytes; a very large number if there is no limit."""
+        """The memory limit of a task in bytes; a very large number if there is none."""
         return 2**62 if self.memory is None else self.memory.n_bytes
 
     @property
     def threads_of_host(self) -> int:
-        """The threads that tasks on one machine may use together."""
+        """The total number of threads for tasks on one machine."""
         return check_n_jobs(self.n_jobs)
 
     @property
@@ -206,11 +208,11 @@ class Runner(ABC):
         """Run tasks and yield a record whenever one has finished, in any order.
 
         The tasks of a list may all start at once. An iterator is asked for the next task only when a worker is free,
-        so that it can stop when the time is over.
+        so that it can stop at a time limit.
         """
 
     def run(self, stage: str, tasks: Sequence[Task], progress: ProgressArgument = None) -> list[TaskRecord]:
-        """Run the tasks and return when all results are there, with records in the order of the tasks.
+        """Run all tasks to the end and return their records in the order of the tasks.
 
         Parameters
         ----------
@@ -218,7 +220,7 @@ class Runner(ABC):
             What the tasks do, for progress and messages.
         tasks : list of Task
         progress : bool or callable(done, total), optional
-            By default that of the runner.
+            By default ``self.progress``.
         """
         records: dict[str, TaskRecord] = {}
         shown = self.progress if progress is None else progress
