@@ -1,6 +1,6 @@
-"""Columns and tables as people have them: pandas, polars and Arrow, as plain lists, with missing values named.
+"""Columns and tables of pandas, polars and Arrow as plain lists, and checks for missing values.
 
-Nothing here imports a table library, except that polars reads an Arrow stream whose object has no other interface.
+No table library is imported, except polars for an Arrow array or stream that has no other interface.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from labeltrees.errors import InputError
 
 SEPARATORS = (";", "|")  # of labels in one cell; a comma is the default of files
 _MISSING_TYPES = ("NAType", "NaTType")
-_MOST_CELLS = 1000  # that the choice of a separator looks at
-_SOME = 0.05  # of the cells: enough for a hint
+_MOST_CELLS = 1000  # cells that decide the separator
+_SOME = 0.05  # share of the cells that is enough for a hint
 
 
 def is_table(value: Any) -> bool:
@@ -36,7 +36,7 @@ def is_column(value: Any) -> bool:
 
 
 def column_list(value: Any) -> Any:
-    """Return a column as a list of Python objects; anything else, a list among them, is returned unchanged.
+    """Return a column as a list of Python objects; anything else, including a list, is returned unchanged.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def table_columns(table: Any) -> list[str]:
 
 
 def as_table(value: Any) -> Any:
-    """Return a table whose columns can be taken by name; an Arrow stream without names is read with polars."""
+    """Return a table whose columns can be taken by name; an Arrow stream is read with polars."""
     if hasattr(value, "columns"):
         return value
     polars = import_extra("polars", "logs", "reading an Arrow table")
@@ -72,7 +72,7 @@ def as_table(value: Any) -> Any:
 
 
 def column_of(table: Any, name: str) -> list[Any]:
-    """Return a column of a table as a list; refuse a name that the table does not have, with those that it has."""
+    """Return a column of a table as a list; for an unknown name, the error lists the columns."""
     there = table_columns(table)
     if name not in there:
         columns = ", ".join(map(repr, there))[:300]
@@ -89,7 +89,7 @@ def is_missing(value: Any) -> bool:
 
 
 def check_no_missing(name: str, texts: Sequence[Any]) -> None:
-    """Refuse texts of which one is missing, with its row."""
+    """Refuse missing texts; the error names the row."""
     if set(map(type, texts)) <= {str}:
         return
     for row, text in enumerate(texts):
@@ -102,9 +102,9 @@ def check_no_missing(name: str, texts: Sequence[Any]) -> None:
 
 
 def find_separator(cells: Iterable[Any], candidates: Sequence[str] = SEPARATORS) -> tuple[str | None, str | None]:
-    """Return the character that separates labels in most cells; and, if there is none, one that occurs in some.
+    """Return the separator that most cells contain, and the one that more than 5% contain; None where there is none.
 
-    Cells that are not texts, empty ones and JSON lists are not looked at.
+    Only texts count, the first 1,000 of them. Empty texts and JSON lists are ignored.
 
     Examples
     --------
@@ -160,7 +160,7 @@ def as_texts(X: Any) -> Sequence[str] | None:
 
 
 def kind_of_contexts(X: Any) -> str | None:
-    """Return what `X` is, if it is texts or lists of items, for a message; else None."""
+    """Return "texts" or "items" if `X` is texts, or lists or dicts of items; else None."""
     if isinstance(X, str | dict):
         return "texts" if isinstance(X, str) else "items"
     if as_texts(X) is not None:

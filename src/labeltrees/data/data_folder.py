@@ -20,14 +20,14 @@ from labeltrees.errors import InputError
 
 TRAIN, TEST = "train", "test"
 POINT_FILES = (".times.txt", ".groups.txt")  # with one line per point, beside a file in XMC format
-ITEM_NAMES = "item_names.txt"  # id and name of each item that has one; a vocabulary, as `read_vocabulary` takes it
+ITEM_NAMES = "item_names.txt"  # id and name of each item that has a name; a vocabulary for `read_vocabulary`
 SUMMARY_FILE = "summary.json"  # of a prepared log
 SUMMARY_FORMAT = "labeltrees logs summary"
 FOLDER_VERSION = 2  # of a prepared log; version 1 had no encoder, and weights that were not scaled
 
 
 def parts_name(part: str) -> str:
-    """Return the name of the folder of a part that is written as a dataset in parts.
+    """Return the folder name of a training or test part that is written as a dataset in parts.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def folder_label_texts(folder: Path, label_names: list[str]) -> dict[str, list[s
 
 
 def folder_points(folder: Path, part: str, n_points: int) -> dict[str, NDArray[Any] | None]:
-    """Return the times and groups of the points of a part; None for each that the folder does not have."""
+    """Return the times and groups of the points of a part; None where the folder has no such file."""
     return {
         "times": _point_lines(folder / f"{part}.times.txt", n_points, "time", "datetime64[us]"),
         "groups": _point_lines(folder / f"{part}.groups.txt", n_points, "group", "int64"),
@@ -84,7 +84,7 @@ def read_summary(folder: Path) -> dict[str, Any] | None:
 
 
 def check_version(folder: Path) -> None:
-    """Refuse a folder that another version of labeltrees has prepared."""
+    """Refuse a folder that was prepared with another version of the folder format."""
     record = read_summary(folder)
     version = FOLDER_VERSION if record is None else record.get("version", 1)
     if version != FOLDER_VERSION:

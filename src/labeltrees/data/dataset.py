@@ -21,11 +21,11 @@ from labeltrees.errors import InputError
 
 
 class LabelMatrix(sparse.csr_array):
-    """The Y of a Dataset whose labels have names: a csr_array that keeps them, so that models align it by name.
+    """The Y of a Dataset with label names: a csr_array that keeps the names, so that models align it by name.
 
     Attributes
     ----------
-    label_names : array of str (n_labels,), or None for the result of a computation
+    label_names : array of str (n_labels,), or None after a computation
     """
 
     label_names: NDArray[np.object_] | None = None
@@ -54,13 +54,17 @@ def with_names(Y: Any, names: NDArray[np.object_] | None) -> Any:
 class Dataset:
     """Points X and their labels Y, checked once and then read-only.
 
-    Arrays are copied, unless they have the right form already and are read-only.
+    Four parameters matter most. `X` and `Y` are the points and their labels. `label_names` lets models align labels by
+    name and return names. `groups` keeps related points together when points are held out, so that measured quality
+    holds for new groups.
+
+    Arrays are copied, unless they are read-only and already have the right form.
 
     Parameters
     ----------
     X : (n_points, n_features) sparse or dense, n_points texts, or contexts that `encoder` reads
         Features. Kept as CSR of float32 with sorted indices; must be finite. May have 0 columns. Texts without an
-        encoder are kept as `texts`, with 0 features; a model that is fitted on them makes features of them.
+        encoder are kept as `texts`, with 0 features; a model that is fitted on them makes the features.
     Y : (n_points, n_labels) sparse or dense, or lists of label names or ids
         Relevance of each label for each point: usually 1, and 0 (usually not stored) if the point does not have the
         label. Kept as CSR of float32; negative values and NaN are refused. Lists of the same length with numbers are
@@ -75,22 +79,26 @@ class Dataset:
     vectorizer : TfidfVectorizer, optional
         The fitted vectorizer that made X from texts. `choose` passes it to its model, which then accepts texts.
     encoder : Encoder, optional
-        What made X: a TextEncoder, ItemEncoder, ColumnEncoder or UnionEncoder. A model that is fitted on the Dataset
-        keeps it and then accepts what the encoder takes.
+        The encoder that made X: a TextEncoder, ItemEncoder, ColumnEncoder or UnionEncoder. A model that is fitted on
+        the Dataset keeps it and then accepts its contexts, such as texts or lists of items.
     times : (n_points,) datetime64 or numbers, optional
-        When each point happened, such as its last event.
-    groups : (n_points,) integers or str, optional
-        Points that belong together, such as the orders of one customer. Where points are held out (by `choose`,
-        `sweep`, `C="auto"` and `evidence`), a group is held out as a whole: give groups if the model will be asked
-        about new ones.
+        The time of each point, such as that of its last event.
     label_texts : n_labels str or lists of str, or dict from labels to them, optional
         Names, synonyms and descriptions of labels, which a model that is fitted on the Dataset keeps.
+    groups : (n_points,) integers or str, optional
+        Points that belong together, such as the orders of one customer, have the same group. Where points are held out
+        (by `choose`, `sweep`, `C="auto"` and `evidence`), a group is held out as a whole: give groups if the model will
+        predict for new ones.
 
     Attributes
     ----------
     X, Y : scipy.sparse.csr_array of float32
     label_names, feature_names, texts : 1-D arrays of str, or None
     sample_weight : (n_points,) array of float64, or None
+    vectorizer, encoder : as given, or None
+    times : (n_points,) array of datetime64 or numbers, or None
+    label_texts : LabelTexts or None
+    groups : (n_points,) array of int64, or None
 
     Examples
     --------
@@ -115,7 +123,7 @@ class Dataset:
     groups: NDArray[np.int64] | None
     label_texts: LabelTexts | None
 
-    # Without this, having a length and items would make Python try dataset[0], dataset[1], ...
+    # Disables iteration; otherwise Python would iterate over dataset[0], dataset[1], ...
     __iter__ = None
 
     def __init__(
@@ -157,7 +165,7 @@ class Dataset:
 
     @classmethod
     def _from_checked(cls, X: sparse.csr_array[np.float32], Y: sparse.csr_array[np.float32], **others: Any) -> Self:
-        """Make a Dataset from matrices that have the form that `__init__` would give them."""
+        """Make a Dataset from matrices that already have the form that `__init__` produces."""
         dataset = cls.__new__(cls)
         names = (
             "label_names",
@@ -264,7 +272,7 @@ class Dataset:
         )
 
     def with_label_names(self, names: Any) -> Self:
-        """Return the same points with other names of the labels, or None for no names."""
+        """Return the same points with new label names; None removes the names."""
         renamed = copy(self)
         renamed._store(label_names=None if names is None else check_label_names(names, self.n_labels))
         return renamed
@@ -272,7 +280,7 @@ class Dataset:
     def keep_labels(self, names: Iterable[str]) -> Self:
         """Return the same points with some of the labels, by name, in the order of this Dataset.
 
-        Points whose labels are all left out stay, without labels. Names that it does not have are ignored.
+        Points that lose all their labels stay, without labels. Unknown names are ignored.
 
         Examples
         --------
@@ -348,7 +356,7 @@ def _check_times(times: Any, n_points: int) -> NDArray[Any]:
 
 
 def check_groups(groups: Any, n_points: int) -> NDArray[np.int64]:
-    """Return the groups of points as a read-only array of numbers; texts are numbered in the order of the alphabet."""
+    """Return the groups of points as a read-only array of numbers; texts are numbered in alphabetical order."""
     given = np.asarray(groups)
     if given.dtype == object and all(isinstance(group, str) for group in given.flat):
         given = given.astype(str)

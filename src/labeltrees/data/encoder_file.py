@@ -32,7 +32,7 @@ def write_encoder(encoder: Encoder, path: str | os.PathLike[str]) -> None:
 
 
 def read_encoder(path: str | os.PathLike[str]) -> Encoder:
-    """Read an encoder that `write_encoder` wrote; a damaged file is a `FileFormatError`."""
+    """Read an encoder that `write_encoder` wrote; raise `FileFormatError` if the file is damaged."""
     try:
         with open_regular(Path(path)) as file:
             content = file.read()
@@ -66,7 +66,7 @@ def _read_arrays(path: str | os.PathLike[str], listed: Any, body: bytes, start: 
         end = start + math.prod(shape) * np.dtype(dtype).itemsize
         if end > len(body):
             refuse_file(path, "shorter than its arrays")
-        arrays[name] = np.frombuffer(body, dtype, shape[0], start).copy()  # aligned
+        arrays[name] = np.frombuffer(body, dtype, shape[0], start).copy()  # so that it is aligned
         start = end
     if start != len(body):
         refuse_file(path, "longer than its arrays")

@@ -1,4 +1,4 @@
-"""Encoders: from what a user has (a text, a list of items, a row of a log) to a row of features."""
+"""Encoders: turn a text, a list of items or a row of a log into a row of features."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ MAX_PARTS = 16
 
 
 class Encoder(ABC):
-    """Turns contexts, what a user has, into rows of features.
+    """Turns contexts (texts, lists of items, values of columns) into rows of features.
 
     An encoder does not change after it is made. It is saved with the model, and `Predictor` runs it in native code.
     Unknown items and words are counted, and otherwise ignored.
     """
 
     KIND: ClassVar[str]  # its name in the manifest of a model
-    TAKES: ClassVar[str]  # one context, for messages
+    TAKES: ClassVar[str]  # what one context is, for messages
 
     @property
     @abstractmethod
@@ -60,11 +60,11 @@ class Encoder(ABC):
     @classmethod
     @abstractmethod
     def from_files(cls, settings: Any, arrays: Arrays, prefix: str, source: str) -> Self:
-        """Make an encoder from what `to_files` returned; a fault is a `FileFormatError` that names `source`."""
+        """Make an encoder from what `to_files` returned; faults raise `FileFormatError`, which names `source`."""
 
     @abstractmethod
     def verify(self) -> None:
-        """Check everything that is otherwise checked when it is first used."""
+        """Check everything that is otherwise checked on first use."""
 
     def transform(self, contexts: Any, n_jobs: int | None = None) -> sparse.csr_array[np.float32]:
         """Return the rows of contexts (n, n_features).
@@ -189,11 +189,11 @@ class ItemEncoder(Encoder):
     names : n_features str
         The name of the item of each feature, all different.
     ids : n_features str or int, optional
-        Other names by which the items are known, such as the ids of a log. A name comes before an id.
+        Alternative names of the items, such as their ids in a log. If a text is a name and an id, the name counts.
     weighting : {"log", "count", "binary"}
         The value of an item with count c: log(1 + c), as in histories made by `prepare_logs`; c; or 1.
     norm : {"none", "l1", "l2"}
-        The norm that is 1 in every row. A model with ``normalize=True`` scales rows itself.
+        Scale rows so that this norm is 1. A model with ``normalize=True`` scales rows itself.
 
     Examples
     --------
@@ -271,7 +271,7 @@ class ItemEncoder(Encoder):
         if names is None:
             _fail(source, f"the array {prefix}names is missing")
         if ids is not None and len(ids[1]) != len(names[1]):
-            _fail(source, "the encoder's ids are not as many as its names")
+            _fail(source, "the encoder must have one id per name")
         encoder = cls.__new__(cls)
         try:
             encoder._set(names, ids, source=source, **{name: settings[name] for name in cls.SETTINGS})
@@ -301,7 +301,7 @@ class ColumnEncoder(ItemEncoder):
     separator : str, optional
         Splits a context that is a text into names. Spaces around names are removed and empty names left out.
     weighting, norm
-        As for `ItemEncoder`.
+        As for `ItemEncoder`, but `weighting` is "count" by default.
 
     Examples
     --------
@@ -483,7 +483,7 @@ KINDS: dict[str, type[Encoder]] = {cls.KIND: cls for cls in (TextEncoder, ItemEn
 
 
 def encoder_from_files(settings: Any, arrays: Arrays, prefix: str, source: str) -> Encoder:
-    """Make an encoder of any kind from what `Encoder.to_files` returned; a fault is a `FileFormatError`.
+    """Make an encoder of any kind from what `Encoder.to_files` returned; raise `FileFormatError` if it is damaged.
 
     Sizes and types of the arrays are checked here; names when they are first used, or by `Encoder.verify`.
     """

@@ -28,11 +28,11 @@ else:
 FilePath = str | os.PathLike[str]
 COMPRESSED = (".gz", ".xz", ".zst")
 _BLOCK = 1 << 16
-_BYTES_OF_LARGE_FILE = 1 << 20  # reading less takes no time worth a progress bar
+_BYTES_OF_LARGE_FILE = 1 << 20  # smaller files are read too fast for a progress bar
 
 
 class MissingFileError(FileFormatError, FileNotFoundError):
-    """A file that should be read does not exist."""
+    """A file to read does not exist."""
 
 
 class MissingDataError(InputError, FileNotFoundError):
@@ -43,8 +43,8 @@ class MissingDataError(InputError, FileNotFoundError):
 def open_any(path: FilePath) -> Iterator[IO[bytes]]:
     """Open a file to read its bytes, decompressed if its name ends with .gz, .xz or .zst.
 
-    Damage found while reading inside the `with` block is raised as a FileFormatError that names the file, and so is
-    more than `read_limits` allows.
+    A file that turns out to be damaged or to exceed `read_limits` while it is read inside the `with` block raises a
+    FileFormatError that names the file.
     """
     _check_path(path)
     try:
@@ -65,7 +65,7 @@ def open_any(path: FilePath) -> Iterator[IO[bytes]]:
         message = f"{path}: the compressed file ends too soon"
         raise FileFormatError(message) from None
     except (gzip.BadGzipFile, zlib.error, lzma.LZMAError, zstd.ZstdError) as error:
-        if "Memory usage limit" in str(error) or "too much memory" in str(error):  # of xz, and of zstd
+        if "Memory usage limit" in str(error) or "too much memory" in str(error):  # messages of xz and zstd
             current_limits().refuse_dictionary(path)
         message = f"{path}: the compressed file is damaged ({error})"
         raise FileFormatError(message) from None
@@ -87,7 +87,7 @@ def read_lines(path: FilePath) -> list[str]:
 def write_any(path: FilePath) -> Iterator[IO[bytes]]:
     """Open a file to write its bytes, compressed if its name ends with .gz, .xz or .zst.
 
-    The file is replaced in one step when the `with` block ends well; an error leaves the old file.
+    The file is replaced in one step when the `with` block ends; after an error, the old file stays.
     """
     _check_path(path)
     target = Path(os.path.realpath(path))
@@ -112,7 +112,7 @@ def check_readable(path: FilePath) -> str:
 
 @contextmanager
 def _watching(raw: IO[bytes], path: FilePath) -> Iterator[Callable[[], object] | None]:
-    """Show how much of a large file has been read, where progress is shown."""
+    """Show how much of a large file has been read, if progress is shown."""
     status = os.fstat(raw.fileno())
     if not stat.S_ISREG(status.st_mode) or status.st_size < _BYTES_OF_LARGE_FILE:
         yield None
@@ -141,7 +141,7 @@ def _decompressed(raw: IO[bytes], path: FilePath) -> IO[bytes]:
 
 
 class _XzReader(io.RawIOBase):
-    """Decompresses .xz and .lzma streams, one after another, within a limit of memory, which LZMAFile does not have."""
+    """Decompresses concatenated .xz or .lzma streams within a memory limit, which LZMAFile does not have."""
 
     def __init__(self, raw: IO[bytes], most_bytes: int) -> None:
         super().__init__()

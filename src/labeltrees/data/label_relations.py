@@ -1,4 +1,4 @@
-"""How labels of a vocabulary are related: which are broader, and which belong to a scheme, a type or a collection."""
+"""Relations of labels: the broader labels of a label, and the labels of a scheme, a type or a collection."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NAMES = ("set_names", "set_titles")
 
 
 def above(label: Any, broader_of: Callable[[Any], Iterable[Any]]) -> list[Any]:
-    """Return everything that is broader than a label, directly or not, the nearest first; never the label itself.
+    """Return all labels broader than a label, directly or indirectly, the nearest first; never the label itself.
 
     Examples
     --------
@@ -50,15 +50,15 @@ class Vocabulary(dict[str, list[str]]):
     Attributes
     ----------
     broader : dict
-        The broader labels of a label, if it has any.
+        The broader labels of each label that has any.
     sets : dict
         The labels of each scheme, type and collection, by its URI.
     set_titles : dict
-        What people call them.
+        The title of each of these sets, by its URI; "" if it has none.
     language : str or None
-        The language of the texts, if it is known.
+        The language of the texts; None if unknown.
     titles : dict
-        The preferred text of each label in each language of the file: dicts from labels to texts, by language.
+        For each language of the file, a dict from labels to their preferred texts.
 
     Examples
     --------
@@ -92,14 +92,14 @@ class Vocabulary(dict[str, list[str]]):
         return self.sets[find_set(name, self.set_titles)]
 
     def within(self, names: str | Iterable[str]) -> Vocabulary:
-        """Return the vocabulary with the labels of one or several schemes, types or collections alone."""
+        """Return a vocabulary with only the labels of one or several schemes, types or collections."""
         wanted = {label for name in ([names] if isinstance(names, str) else names) for label in self.labels_of(name)}
         kept = {label: texts for label, texts in self.items() if label in wanted}
         return Vocabulary(kept, self.broader, self.sets, self.set_titles, self.language, self.titles)
 
 
 def find_set(name: str, titles: Mapping[str, str]) -> str:
-    """Return the URI of a set of labels, by its URI, its title or the end of its URI, upper or lower case."""
+    """Return the URI of a set of labels, given its URI or, ignoring case, its title or the end of its URI."""
     uri = plain_uri(name)
     if uri in titles:
         return uri
@@ -135,7 +135,7 @@ class LabelRelations:
     ----------
     broader : sequence of L sequences of ids
     sets : mapping from URIs to ids
-    titles : mapping from URIs to what people call them
+    titles : mapping from URIs to titles
 
     Examples
     --------
@@ -188,7 +188,7 @@ class LabelRelations:
         return {name: len(labels) for name, labels in self._sets.items()}
 
     def keep_labels(self, kept: Any, listed: Any) -> LabelRelations:
-        """Return the relations of `kept` labels (L,); others that are still `listed` (L,) have none."""
+        """Return the relations of the `listed` labels; those that are not `kept` have none. Both are masks (L,)."""
         new = np.cumsum(listed) - 1
         broader = [
             new[nearest_above(label, self.broader, kept.__getitem__)].tolist() if kept[label] else []
@@ -198,7 +198,7 @@ class LabelRelations:
         return LabelRelations(broader, {name: own for name, own in sets.items() if len(own)}, self.titles)
 
     def grown(self, n_labels: int) -> LabelRelations:
-        """Return the relations of `n_labels` labels, of which the last ones have none."""
+        """Return the relations of `n_labels` labels; the added ones have none."""
         lists = [self.broader(label) for label in range(len(self))]
         return LabelRelations([*lists, *([] for _ in range(n_labels - len(self)))], self._sets, self.titles)
 
@@ -215,7 +215,7 @@ class LabelRelations:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any], prefix: str, n_labels: int, source: str) -> LabelRelations | None:
-        """Return the relations among the arrays of a model, or None if it has none; a fault is a `FileFormatError`."""
+        """Return the relations among the arrays of a model, None if it has none; raise `FileFormatError` if damaged."""
         if f"{prefix}broader_ptr" not in arrays:
             return None
         fault = FileFormatError(f"{source}: the relations of labels are damaged")

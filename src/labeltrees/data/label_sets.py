@@ -22,7 +22,7 @@ from labeltrees.errors import InputError
 _ALLOWED = "a sparse or dense matrix of points and labels, or a list of lists of label names or label ids"
 _logger = logging.getLogger("labeltrees")
 _LARGEST_ID = 2**31 - 2
-_SURELY_OTHERS = 5  # labels, all unknown: those of another data set
+_SURELY_OTHERS = 5  # this many labels, all unknown, must be from another data set
 _LISTS = (list, tuple, set, frozenset)
 
 
@@ -38,10 +38,10 @@ class LabelSets(NamedTuple):
         Canonical, of relevance values above 0.
     names : array of str (L,) or None
     is_matrix : bool
-        Whether they came as a matrix. A matrix defines L; of lists only the largest id is known.
+        Whether Y was given as a matrix. A matrix defines L; lists of ids only show the largest id.
     kind : {"sets", "classes", "numbers"}
-        "classes": one label per point, as text. "numbers": one label per point, as an integer; the names are then the
-        integers as texts.
+        "sets": any number of labels per point. "classes": one label per point, as text. "numbers": one
+        label per point, as an integer; the names are then the integers as texts.
     """
 
     Y: Any
@@ -51,7 +51,7 @@ class LabelSets(NamedTuple):
 
 
 def read_training_labels(Y: Any, label_names: Any, n_points: int) -> LabelSets:
-    """Return the labels of `n_points` points; there must be a label. `label_names` are for a Y without names.
+    """Return the labels of `n_points` points, at least one in all. `label_names` are for a Y without names.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def _with_names(sets: LabelSets, label_names: Any) -> LabelSets:
     if sets.names is not None:
         refuse("label_names", "None where Y has names already", label_names)
     matrix = sets.Y
-    if not sets.is_matrix and matrix.shape[1] < len(label_names):  # of lists of ids only the largest id is known
+    if not sets.is_matrix and matrix.shape[1] < len(label_names):  # lists of ids only show the largest id
         matrix = sp.csr_array((matrix.data, matrix.indices, matrix.indptr), (matrix.shape[0], len(label_names)))
     return LabelSets(matrix, check_label_names(label_names, matrix.shape[1]), sets.is_matrix)
 
@@ -143,7 +143,7 @@ def read_label_sets(Y: Any) -> LabelSets:
 
 
 def _from_cells(cells: list[Any]) -> LabelSets:
-    """Return the labels of a column: one label per point, or several in one text between separators."""
+    """Return the labels of a column: one label per point, or several labels in one text with separators."""
     if all(isinstance(cell, numbers.Real) for cell in cells):
         return _from_numbers(np.array(cells))
     other = next((row for row, cell in enumerate(cells) if cell is not None and not isinstance(cell, str)), None)
@@ -191,7 +191,7 @@ def _from_numbers(values: NDArray[Any]) -> LabelSets:
 
 
 def _check_lists(Y: Any) -> list[list[Any]]:
-    """Return the lists of labels, read once: the caller's sequences can change or disagree with their length."""
+    """Return the labels as lists; each sequence is read only once, because it can change or misreport its length."""
     if isinstance(Y, str | bytes) or not isinstance(Y, Sequence):
         refuse("Y", _ALLOWED, Y)
     rows = list(Y)
@@ -222,7 +222,7 @@ def _from_names(flat: list[str], indptr: NDArray[np.int64]) -> LabelSets:
 
 
 def _from_ids(flat: list[Any], indptr: NDArray[np.int64]) -> LabelSets:
-    ids = [int(label) for label in flat]  # plain: a subclass could compare as it likes
+    ids = [int(label) for label in flat]  # plain int: a subclass could redefine comparisons
     least, most = min(ids), max(ids)
     if least < 0 or most > _LARGEST_ID:
         wrong = least if least < 0 else most
@@ -242,14 +242,14 @@ def _indicator(ids: NDArray[Any], indptr: NDArray[np.int64], n_labels: int) -> A
 def known_labels(Y: Any, shape: tuple[int, int], names: Any) -> Any:
     """Return the labels of points as CSR of `shape`, in the order of the labels that a model knows.
 
-    This is the one place that aligns labels. Labels that the model does not know are left out, and a warning names one.
+    All labels are aligned here. Labels that the model does not know are left out, and a warning names one.
 
     Parameters
     ----------
     Y : labels in any form that `fit` accepts, or the Y of a Dataset
     shape : (n_points, n_labels)
     names : LabelNames or None
-        Those of the model.
+        The names of the model's labels.
     """
     sets = read_label_sets(Y)
     matrix, n_labels = sets.Y, shape[1]
@@ -275,7 +275,7 @@ def known_labels(Y: Any, shape: tuple[int, int], names: Any) -> Any:
 
 
 def align_columns(matrix: Any, given: Any, names: Any, n_labels: int) -> Any:
-    """Return a matrix whose columns are named `given` with the columns of a model, whose LabelNames are `names`."""
+    """Return a matrix, whose columns are named `given`, with the columns of a model, whose LabelNames are `names`."""
     if names is None:
         example = _examples(given)
         message = (

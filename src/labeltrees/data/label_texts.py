@@ -1,4 +1,4 @@
-"""LabelTexts: what people call each label, such as its name, synonyms and description."""
+"""LabelTexts: the texts of each label, such as its name, synonyms and description."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from labeltrees._validation import refuse
 from labeltrees.data.label_relations import LabelRelations, Vocabulary
 from labeltrees.errors import FileFormatError, InputError
 
-_LONGEST_LANGUAGE = 35  # characters of a tag
+_LONGEST_LANGUAGE = 35  # characters of a language tag
 _ALLOWED = "a str or a list of str per label, or a dict from labels to them"
 
 
 class LabelTexts:
     """The texts of labels 0 to L - 1, any number for each. Texts from a file are decoded when they are needed.
 
-    `relations` says which labels are broader, and which belong to a scheme or a collection; None if that is unknown.
-    `language` is the language of the texts, such as "en", if it is known.
+    `relations` has the broader labels of each label, and the labels of schemes and collections; None if unknown.
+    `language` is the language of the texts, such as "en"; None if unknown.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class LabelTexts:
         return decode_names(self._text[bounds[0] : bounds[-1]], bounds - bounds[0], self._source)
 
     def title(self, label: int) -> str | None:
-        """Return the first text of a label, to show it to people; None if it has none."""
+        """Return the first text of a label, for display; None if it has none."""
         texts = self.of(label)
         return texts[0] if texts else None
 
@@ -81,7 +81,7 @@ class LabelTexts:
         return [self.of(label) for label in range(len(self))]
 
     def keep_labels(self, kept: Any, listed: Any) -> LabelTexts:
-        """Return the texts of the `kept` labels (L,), and no texts for others that are still `listed` (L,)."""
+        """Return the texts of the `listed` labels; those that are not `kept` have none. Both are masks (L,)."""
         labels = np.flatnonzero(listed).tolist()
         texts = LabelTexts.of_lists([self.of(label) if kept[label] else [] for label in labels])
         texts.relations = None if self.relations is None else self.relations.keep_labels(kept, listed)
@@ -89,7 +89,7 @@ class LabelTexts:
         return texts
 
     def grown(self, n_labels: int) -> LabelTexts:
-        """Return the texts of `n_labels` labels, of which the last ones have none."""
+        """Return the texts of `n_labels` labels; the added ones have none."""
         texts = LabelTexts.of_lists([*self.lists(), *([] for _ in range(n_labels - len(self)))])
         texts.relations = None if self.relations is None else self.relations.grown(n_labels)
         texts.language = self.language
@@ -106,7 +106,7 @@ class LabelTexts:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any], prefix: str, n_labels: int, source: str) -> LabelTexts | None:
-        """Return the texts among the arrays of a model, or None if it has none; a fault is a `FileFormatError`."""
+        """Return the texts among the arrays of a model, None if it has none; raise `FileFormatError` if damaged."""
         text, ends, label_ptr = (arrays.get(f"{prefix}{name}") for name in ("text", "ends", "label_ptr"))
         if text is None and ends is None and label_ptr is None:
             return None
@@ -135,7 +135,7 @@ class LabelTexts:
 
 
 def read_label_texts(given: Any, names: Sequence[str] | None, n_labels: int) -> tuple[LabelTexts, list[str]]:
-    """Return texts in any form that `fit` accepts, and the names that only they have: labels without points.
+    """Return LabelTexts from any form that `fit` accepts, and the names of labels that only the texts have.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Limits on what a data file may take: the length of a line, and the size and ratio of what is decompressed."""
+"""Limits for reading data files: line length, decompressed size, decompression ratio, and decompression memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from labeltrees._files import PathLike, refuse_file
 from labeltrees._settings import check_settings, integer, setting
 from labeltrees._validation import refuse
 
-FREE_BYTES = 64 << 20  # a small file may decompress at any ratio up to this size
+FREE_BYTES = 64 << 20  # up to this size, a file may decompress at any ratio
 _VARIABLES = {
     "line_bytes": "LABELTREES_MAX_LINE_BYTES",
     "decompressed_bytes": "LABELTREES_MAX_DECOMPRESSED_BYTES",
@@ -25,7 +25,7 @@ _VARIABLES = {
 
 @dataclass(frozen=True)
 class ReadLimits:
-    """What a data file may take.
+    """Limits for reading a data file.
 
     Parameters
     ----------
@@ -34,23 +34,23 @@ class ReadLimits:
     decompressed_bytes : int
         Size of a file after decompression. By default 256 GiB.
     ratio : int
-        How many times its size a file may take after decompression, once this is more than 64 MiB. By default 250.
+        Maximum ratio of the size after decompression to the file size; checked above 64 MiB. By default 250.
     dictionary_bytes : int
-        Memory that decompression takes, most of it for the dictionary that a .xz or .zst file declares. By default 128
-        MiB: ``xz -9`` needs 65.
+        Memory for decompression, mostly for the dictionary that a .xz or .zst file declares. By default 128 MiB;
+        ``xz -9`` needs 65 MiB.
     """
 
-    line_bytes: int = setting(128 << 20, integer(1, 2**62), "Most bytes of a line.")
-    decompressed_bytes: int = setting(256 << 30, integer(1, 2**62), "Most bytes of a file after decompression.")
-    ratio: int = setting(250, integer(1, 2**62), "Most bytes after decompression per byte of the file.")
+    line_bytes: int = setting(128 << 20, integer(1, 2**62), "Maximum bytes of a line.")
+    decompressed_bytes: int = setting(256 << 30, integer(1, 2**62), "Maximum bytes of a file after decompression.")
+    ratio: int = setting(250, integer(1, 2**62), "Maximum bytes after decompression per byte of the file.")
 
-    dictionary_bytes: int = setting(128 << 20, integer(1, 2**62), "Most bytes that decompression takes.")
+    dictionary_bytes: int = setting(128 << 20, integer(1, 2**62), "Maximum bytes of memory for decompression.")
 
     def __post_init__(self) -> None:
         check_settings(self)
 
     def refuse_dictionary(self, path: PathLike) -> NoReturn:
-        """Raise the error for a file whose decompression takes too much memory."""
+        """Raise the error for a file that needs too much memory for decompression."""
         _refuse(path, None, f"decompressing it takes more than {self.dictionary_bytes:,} bytes", "dictionary_bytes")
 
     def refuse_line(self, path: PathLike, line: int) -> NoReturn:
@@ -58,7 +58,7 @@ class ReadLimits:
         _refuse(path, line, f"longer than {self.line_bytes:,} bytes", "line_bytes")
 
     def check_size(self, path: PathLike, n_bytes: int, n_compressed: int, line: int | None = None) -> None:
-        """Refuse a file of which `n_compressed` bytes decompress to `n_bytes`."""
+        """Refuse a file if `n_compressed` of its bytes decompress to `n_bytes` and that exceeds a limit."""
         if n_bytes > self.decompressed_bytes:
             _refuse(path, line, f"decompresses to more than {self.decompressed_bytes:,} bytes", "decompressed_bytes")
         if n_bytes > max(FREE_BYTES, self.ratio * n_compressed):
@@ -87,9 +87,9 @@ def read_limits(
     ratio: int | None = None,
     dictionary_bytes: int | None = None,
 ) -> Iterator[ReadLimits]:
-    r"""Change what data files may take, for the readers called in a `with` block.
+    r"""Change the limits for reading data files inside a `with` block.
 
-    The defaults are generous: a data file that exceeds them is most likely damaged, or made to fill the memory. The
+    The defaults are generous: a data file that exceeds them is most likely damaged, or made to exhaust memory. The
     command line takes them from the environment variables LABELTREES_MAX_LINE_BYTES, LABELTREES_MAX_DECOMPRESSED_BYTES,
     LABELTREES_MAX_DECOMPRESSION_RATIO and LABELTREES_MAX_DICTIONARY_BYTES.
 
@@ -100,10 +100,10 @@ def read_limits(
     decompressed_bytes : int, optional
         Size of a file after decompression. By default 256 GiB.
     ratio : int, optional
-        How many times its size a file may take after decompression, once this is more than 64 MiB. By default 250.
+        Maximum ratio of the size after decompression to the file size; checked above 64 MiB. By default 250.
     dictionary_bytes : int, optional
-        Memory that decompression takes, most of it for the dictionary that a .xz or .zst file declares. By default 128
-        MiB: ``xz -9`` needs 65.
+        Memory for decompression, mostly for the dictionary that a .xz or .zst file declares. By default 128 MiB;
+        ``xz -9`` needs 65 MiB.
 
     Examples
     --------
@@ -151,7 +151,7 @@ class BoundedReader(io.RawIOBase):
     path : path
         For messages.
     stream : file
-        What is read.
+        The stream to read.
     raw : file or None
         The file that `stream` decompresses; None if it is plain.
     advance : callable, optional
@@ -168,11 +168,11 @@ class BoundedReader(io.RawIOBase):
         self._line, self._line_bytes = 1, 0  # the unfinished line, and how much of it has been read
 
     def readable(self) -> bool:
-        """Return that bytes can be read."""
+        """Return True."""
         return True
 
     def fileno(self) -> int:
-        """Return the descriptor of the file, for mapping a plain one."""
+        """Return the descriptor of the file, to map it if it is not compressed."""
         descriptor: int = self._stream.fileno()
         return descriptor
 

@@ -1,4 +1,4 @@
-"""Parquet: texts read in blocks of rows, after a check of what the file takes when it is decompressed.
+"""Parquet: texts read in blocks of rows, after a check of the file's size after decompression.
 
 A Parquet file ends with its metadata, the length of the metadata and the mark PAR1. The metadata lists the columns of
 each group of rows, and a column is a sequence of pages. A page starts with a header that has its size before and after
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 _MARK = b"PAR1"
 _MOST_METADATA_BYTES = 256 << 20
-_HEADER_BYTES = 1 << 16  # of a page, with statistics of short texts
-_BYTES_PER_VALUE = 8  # at least, in memory: for example the end of a list
+_HEADER_BYTES = 1 << 16  # of a page header with statistics of short texts
+_BYTES_PER_VALUE = 8  # minimum in memory, such as the end of a list
 _DEEPEST = 32
 _TRUE, _FALSE, _I8, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(1, 13)
 
@@ -70,9 +70,9 @@ def _columns(stream: IO[bytes], size: int) -> Iterator[dict[int, Any]]:
 
 
 def _page_sizes(stream: IO[bytes], size: int, column: dict[int, Any]) -> Iterator[int]:
-    """Yield the memory that each page of a column takes: its size after decompression, and something per value.
+    """Yield the memory for each page of a column: its size after decompression, or 8 bytes per value if that is more.
 
-    A page can say in a few bytes that millions of values are null, or that millions of lists are empty.
+    A page can encode millions of nulls or empty lists in a few bytes.
     """
     starts = [start for start in (column.get(9), column.get(11)) if isinstance(start, int) and start > 0]
     at = min(starts, default=0)
@@ -94,7 +94,7 @@ def _page_sizes(stream: IO[bytes], size: int, column: dict[int, Any]) -> Iterato
 
 
 def _page_header(stream: IO[bytes], at: int, n_left: int) -> tuple[dict[int, Any], int]:
-    """Return the header of a page and its length, which long texts in its statistics may increase."""
+    """Return the header of a page and its length; long texts in its statistics make it longer than usual."""
     n_read = _HEADER_BYTES
     while True:
         stream.seek(at)
@@ -211,7 +211,7 @@ class ParquetReader:
 
     def __init__(self, path: FilePath, fields: TextFields, block_size: int, lists: bool = False) -> None:
         self.path, self.fields, self.block_size, self.lists = path, fields, block_size, lists
-        self.cells: list[str] | None = None  # if it is a list, strings of labels are collected, not split
+        self.cells: list[str] | None = None  # if it is a list, it collects label strings, which are not split then
 
     def fail(self, fault: str, next_step: Phrase | None = None) -> NoReturn:
         """Raise the error for a fault of the file."""
@@ -263,7 +263,7 @@ class ParquetReader:
     def check_lengths(self, frame: polars.DataFrame, start: int, n_bytes: int, pl: Any) -> int:
         """Refuse texts that are too long, and return `n_bytes` plus the bytes of the texts.
 
-        A page can say the same long text for many rows, so the size of the pages says little about that of the texts.
+        A page can repeat one long text for many rows, so the texts can be much larger than the pages.
         """
         limits = current_limits()
         for name in (name for name in frame.columns if name != self.fields.weight):

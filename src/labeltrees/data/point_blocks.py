@@ -50,7 +50,7 @@ class PointBlocks:
 def open_points(
     data: str, options: DataOptions = NO_OPTIONS, *, read_texts: Callable[[list[str]], Any] | None = None
 ) -> Iterator[PointBlocks]:
-    """Open the test part of DATA in blocks, so that a file is never held in memory whole, unless it is split.
+    """Open the test part of DATA in blocks, so that the file is never in memory as a whole, unless it is split.
 
     `read_texts` turns a list of texts into points; None if the model takes no texts.
     """
@@ -78,7 +78,7 @@ def open_points(
 
 
 def no_texts(data: str) -> InputError:
-    """Return the error for texts that are given to a model of features."""
+    """Return the error for texts that are given to a model without a text encoder."""
     message = (
         f"{data}: contains texts, but the model was trained on features and cannot read texts: train a model on texts, "
         "or on a folder of `labeltrees logs prepare`, whose encoder the model keeps"
@@ -91,7 +91,7 @@ def _row_blocks(X: Any) -> Iterator[Any]:
 
 
 def _text_blocks(data: str, file: TextFile, options: DataOptions) -> Iterator[list[str]]:
-    """Yield the texts of a file in blocks, without labels; only a file that is split is read whole."""
+    """Yield the texts of a file in blocks, without labels; only a file that is split is read as a whole."""
     fields = file.fields.without_labels()
     if options.test_share is not None:
         whole = read_table(file.path, fields, file.format)
@@ -109,7 +109,7 @@ def _text_blocks(data: str, file: TextFile, options: DataOptions) -> Iterator[li
 
 
 class ContextBlock(NamedTuple):
-    """Some contexts of a file, how many are before them, and their labels (None where there are none)."""
+    """Some contexts of a file, the number of contexts before them, and their labels (None where there are none)."""
 
     contexts: list[Any]
     start: int
@@ -128,12 +128,12 @@ def context_file(data: str, options: DataOptions, encoder: Encoder | None) -> Te
 
 
 def read_contexts(file: TextFile, encoder: Encoder, labels: bool = False) -> Iterator[ContextBlock]:
-    """Yield the contexts of a file in blocks, with their labels if they are asked for.
+    """Yield the contexts of a file in blocks, with their labels if `labels` is true.
 
     A line of a .jsonl file is a context (a list of items, a list of [item, count] pairs, or an object from items to
     counts), or an object with a context under "items" or the field of the text, and optionally a list of names under
-    the field of the labels. A column of Parquet has lists or texts, one of CSV texts: names with the encoder's
-    separator.
+    the field of the labels. A Parquet column has lists or texts, a CSV column has texts. A text is a list of
+    names with the encoder's separator.
     """
     if file.format in ("csv", "tsv") and getattr(encoder, "separator", None) is None:
         message = (
@@ -175,7 +175,7 @@ def _json_blocks(file: TextFile) -> Iterator[tuple[list[Any], list[Any]]]:
                 fault = 'not JSON; a line must be a list of items, such as ["bread", "milk"]'
                 message = f"{file.path}, line {number}: {fault}"
                 raise FileFormatError(message) from None
-            # An object from items to counts has numbers where an object with a context has the context.
+            # In an object from items to counts, the value of such a key is a number, not a context.
             is_object = isinstance(record, dict)
             key = next((key for key in keys if is_object and isinstance(record.get(key), list | dict | str)), None)
             contexts.append(record if key is None else record[key])

@@ -1,4 +1,4 @@
-"""Reading DATA: what a file, a folder or the word "debian" holds, as a Dataset or as a training and a test part."""
+"""Reading DATA (a file, a folder or the word "debian") as a Dataset, or as a training and a test part."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class DataOptions:
     format : str
         "auto", or the format of the texts.
     test_share : float or None
-        The share of one file that is its test part; None: the file is not split.
+        The share of a single file that becomes the test part; None: the file is not split.
     random_state : int
         Seed of the split.
     label_names, feature_names : path or None
@@ -96,12 +96,15 @@ def read_data(
     feature_names: FilePath | None = None,
     index_base: IndexBase = "auto",
 ) -> Dataset | tuple[Dataset, Dataset]:
-    r"""Read whatever the command line takes as DATA.
+    r"""Read any data that the command line takes as DATA.
+
+    `path` is usually enough. Three more parameters matter: `text` and `labels` name the fields of a file of texts, and
+    `test_share` splits a single file into a training and a test part.
 
     Parameters
     ----------
     path : path, or the word "debian"
-        **Usually enough.** One of
+        One of
 
         - a file of texts with labels (JSON lines, CSV, TSV, Parquet, fastText, Annif: see `read_texts`), or in XMC
           format (see `read_xmc`), plain or compressed;
@@ -109,10 +112,10 @@ def read_data(
           ``features.txt`` have the name of label or feature i in line i;
         - a folder that ``labeltrees logs prepare`` or `PreparedLogs.save` wrote, with its encoder, times and groups;
         - a dataset in parts (see `open_parts`), or a folder with ``train.parts`` and ``test.parts``;
-        - a folder of documents as Annif has them, or a folder with such folders ``train`` and ``test``;
+        - a folder of documents in Annif's layout, or a folder with two of them, ``train`` and ``test``;
         - the word "debian", for the bundled data.
     part : {"train", "test"}, optional
-        Read this part alone. By default both, if there are two.
+        Read only this part. By default both, if there are two.
     text, labels, weight : str
         The fields of a file of texts; `text` may be several, which are joined. Without `weight`, all points count the
         same.
@@ -182,13 +185,13 @@ def load_data(
     data : str
         As the path of `read_data`.
     part : {"train", "test"}
-        Which part of a folder, of the bundled data, or of a file that is split; any other file is either part. The test
-        part of texts has the features and labels of the training part.
+        Which part of a folder, of the bundled data, or of a file that is split; any other file is used for both. The
+        test part of texts has the features and labels of the training part.
     options : DataOptions
     features : bool
         False: texts stay texts, without features.
     like : Dataset, optional
-        The training part of texts, if it has been read: features and labels are its own.
+        The training part, if it has been read already: its features and labels are used for texts.
     """
     table = None if data == BUNDLED and features else load_texts(data, part, options)
     if table is not None:
@@ -207,9 +210,9 @@ def load_data(
 
 
 def load_everything(data: str, options: DataOptions = NO_OPTIONS) -> Dataset:
-    """Return the points of both parts of DATA as one Dataset, texts without features; for a model to be deployed.
+    """Return the points of both parts of DATA as one Dataset, texts without features, to train a model for deployment.
 
-    The test points of a prepared log count like its training points, unless these have weights by events.
+    Test points of a prepared log have weight 1, unless it was prepared with `point_weights`.
     """
     if not _has_test_part(data, options.format):
         return load_data(data, TRAIN, options, features=False)
@@ -246,7 +249,7 @@ def join_parts(data: str, target: FilePath) -> None:
 
 
 def _test_weights_count(data: str) -> bool:
-    """Whether the weights of test points are for training, too; those of a prepared log are mostly for measuring."""
+    """Whether the weights of test points also count in training; those of a prepared log are usually for evaluation."""
     summary = read_summary(Path(data)) if Path(data).is_dir() else None
     return summary is None or summary["settings"].get("point_weights") is not None
 
@@ -262,7 +265,7 @@ def _join(train: Dataset, test: Dataset) -> Dataset:
     have_times = train.times is not None and test.times is not None
     times = np.concatenate([train.times, test.times]) if have_times else None
     groups = None
-    if train.groups is not None:  # a test point is a group
+    if train.groups is not None:  # every test point becomes a group
         groups = np.concatenate([train.groups, train.groups.max(initial=0) + 1 + np.arange(test.n_points)])
     others: dict[str, Any] = {"encoder": train.encoder, "times": times, "groups": groups}
     others["label_texts"] = train.label_texts
@@ -270,7 +273,7 @@ def _join(train: Dataset, test: Dataset) -> Dataset:
 
 
 def _with_others(data: str, path: Path, part: str, options: DataOptions) -> Dataset:
-    """Return a file in XMC format with the names, the encoder, times and groups that belong to it."""
+    """Return a file in XMC format with its names, encoder, times and groups."""
     dataset = read_xmc(path, options.index_base)
     others = folder_others(data, part, dataset.n_points)
     label_names, feature_names = name_files(data, options)
@@ -311,7 +314,7 @@ def _read_names(path: FilePath, count: int, kind: str) -> list[str]:
 
 
 def open_parts_of(data: str, folder: Path, options: DataOptions) -> PartsDataset:
-    """Open a dataset in parts; refuse options that are for other data."""
+    """Open a dataset in parts; refuse options that do not apply to it."""
     if options.label_names is not None or options.feature_names is not None or options.test_share is not None:
         message = "{}: is in parts; give {}, {} and {} to labeltrees convert"
         names = map(Parameter, ("label_names", "feature_names", "test_share"))
@@ -344,7 +347,7 @@ def find_file(data: str, part: str, format: str = "auto") -> Path | None:
 
 
 def _beside(path: Path) -> str:
-    """Return the end of a message about a missing file: names beside it that look like its own."""
+    """Return the end of a message about a missing file: similar names in its folder."""
     folder = path.parent
     names = [other.name for other in islice(folder.iterdir(), 10_000)] if folder.is_dir() else []
     return did_you_mean(path.name, names)
@@ -378,7 +381,7 @@ def _has_test_part(data: str, format: str) -> bool:
 
 
 def name_of_data(data: str) -> str:
-    """Return what DATA is called in a report: the name of the file or folder, without the path to it."""
+    """Return the name of DATA for a report: the name of the file or folder, without the path to it."""
     return data if data == BUNDLED else Path(data).resolve().name
 
 
@@ -387,7 +390,7 @@ def _in_folder(folder: Path, pattern: str) -> list[Path]:
 
 
 def _documents(folder: Path, part: str, format: str) -> Path | None:
-    """Return the folder of documents: FOLDER/train or FOLDER/test, or FOLDER itself if it has no such files."""
+    """Return the folder of documents: FOLDER/train or FOLDER/test, or FOLDER itself if it has no file of the part."""
     for found in (folder / part, folder):
         if is_document_folder(found) or (format == "annif" and any(found.glob("*.txt"))):
             return None if found == folder and format != "annif" and _part_files(folder, part) else found
@@ -404,8 +407,8 @@ def _part_file(folder: Path, part: str) -> Path:
     if not found:
         if any(folder.glob("*.txt")):
             message = (
-                f"{folder}: has documents without labels: a folder of documents needs those of NAME.txt in NAME.tsv or "
-                "NAME.key; predict takes it as it is, or with --data-format annif"
+                f"{folder}: has documents without labels: write the labels of NAME.txt to NAME.tsv or NAME.key. Only "
+                "predict needs no labels; if it does not accept the folder, add --data-format annif"
             )
             raise FileFormatError(message)
         endings = ", ".join(_FOLDER_ENDINGS[1:])
@@ -460,7 +463,7 @@ def load_texts(data: str, part: str, options: DataOptions = NO_OPTIONS) -> TextT
 
 
 def rows_of_part(data: str, n: int, part: str, options: DataOptions) -> Any:
-    """Return the rows of a part of one file that is split."""
+    """Return the rows of the training or the test part of a file that is split."""
     if has_test_file(data, options.format):
         message = "{}: already has a test part; {} is for a single file"
         raise InputError(message, data, Parameter("test_share"))

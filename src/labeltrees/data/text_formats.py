@@ -20,7 +20,7 @@ from labeltrees.errors import FileFormatError, InputError, Phrase
 
 FORMATS = ("jsonl", "csv", "tsv", "parquet", "fasttext", "annif")
 LABEL_PREFIX = "__label__"
-AUTO = "auto"  # the label separator of a file that says itself what it is
+AUTO = "auto"  # the label separator is chosen from the first records of the file
 DEFAULT_SEPARATOR = ","
 _FORMAT_OF_SUFFIX = {
     ".jsonl": "jsonl",
@@ -112,7 +112,7 @@ class TextBlock:
 def format_of(path: FilePath, format: str = "auto") -> str | None:
     """Return the format of a file of texts by its name (for .txt and .tsv also by its first line).
 
-    None if it has no texts. A folder is a folder of documents, as Annif has them.
+    None if it has no texts. A folder counts as a folder of documents in Annif's layout.
     """
     if format != "auto":
         return check_choice("format", format, FORMATS)
@@ -234,8 +234,8 @@ class LineReader(ABC):
     def __init__(self, path: FilePath, stream: IO[bytes], fields: TextFields, block_size: int) -> None:
         self.path, self.stream, self.fields, self.block_size = path, stream, fields, block_size
         self.line = 0
-        self.row_bytes = 0  # of the lines read since it was set to 0
-        self.cells: list[str] | None = None  # if it is a list, strings of labels are collected, not split
+        self.row_bytes = 0  # of the lines read since the last reset, which CSV does after every row
+        self.cells: list[str] | None = None  # if it is a list, it collects label strings, which are not split then
         self.block = TextBlock()
 
     def fail(self, fault: str, next_step: Phrase | None = None, line: int | None = None) -> NoReturn:
@@ -383,7 +383,7 @@ class AnnifReader(LineReader):
 
 
 class CsvReader(LineReader):
-    """CSV: a header with the names of the fields, then one record per row; quotes as in CSV."""
+    """CSV: a header with the names of the fields, then one record per row; fields may be quoted."""
 
     separator = ","
 
@@ -415,7 +415,7 @@ class CsvReader(LineReader):
             raise FileFormatError(message)
 
     def row_lines(self) -> Iterator[str]:
-        """Yield the lines; refuse a quoted field that does not end."""
+        """Yield the lines; refuse a row that is too long, such as one whose quoted field does not end."""
         limits = current_limits()
         for line in self.lines():
             if self.row_bytes > limits.line_bytes:
@@ -445,7 +445,7 @@ class CsvReader(LineReader):
 
 
 class TsvReader(CsvReader):
-    """TSV."""
+    """TSV: like CSV, with tabs between the fields."""
 
     separator = "\t"
 

@@ -1,4 +1,4 @@
-"""Texts with labels: a Dataset of them, and reading them from files."""
+"""Texts with labels: reading them from files and tables, and making a Dataset of them."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ from labeltrees.data.tfidf import TfidfVectorizer, preset_vectorizer, usual_feat
 from labeltrees.errors import InputError
 
 BLOCK_SIZE = 8192
-_FIRST_RECORDS = 1000  # that the choice of a separator looks at
+_FIRST_RECORDS = 1000  # records that decide the separator
 _logger = logging.getLogger("labeltrees")
 
 
 def default_vectorizer(texts: Iterable[str] = (), n_jobs: int | None = None) -> TfidfVectorizer:
     """Return the default vectorizer for texts, not fitted: sublinear tf-idf of the terms in at least two texts.
 
-    Terms are words, and for short texts pieces of words too: see `usual_features`.
+    Terms are words, and for short texts also pieces of words: see `usual_features`.
     """
     return preset_vectorizer(usual_features(texts), n_jobs)
 
@@ -65,10 +65,10 @@ def text_dataset(
     texts : n_points str
     labels : n_points sequences of str
         The label names of each point. A name that occurs twice in a point counts once.
-    vectorizer : TfidfVectorizer, scikit-learn's or similar, optional
-        Makes the features. Fitted on `texts` unless it is fitted already. Without it, `default_vectorizer` is used.
+    vectorizer : TfidfVectorizer, scikit-learn's or similar, or the name of a preset, optional
+        Makes the features. Fitted on `texts` unless it is fitted already. By default `default_vectorizer`.
     label_names : iterable of str, optional
-        The names of all labels, in the order of their ids. Without it, the names in `labels`, sorted.
+        The names of all labels, in the order of their ids. By default the names in `labels`, sorted.
     X : (n_points, n_features) matrix, optional
         The features, if they exist already; see `no_features` for a Dataset of texts alone.
     sample_weight : (n_points,) floats, optional
@@ -76,7 +76,7 @@ def text_dataset(
     Returns
     -------
     Dataset
-        With texts, label_names and, if a vectorizer made or will make the features, feature_names.
+        With texts, label_names and, if the vectorizer knows its terms, feature_names.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def text_dataset(
 
 
 def nfc_lists(labels: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
-    """Return lists of label names in the Unicode form NFC; log which of them become one name by this."""
+    """Return lists of label names in the Unicode form NFC; log names that become equal by this."""
     flat = list(itertools.chain.from_iterable(labels))
     normal = nfc_labels(flat)
     if normal is flat:
@@ -184,7 +184,7 @@ class TextTable:
         return sorted(set(itertools.chain.from_iterable(self.labels)))
 
     def joined(self, other: TextTable) -> TextTable:
-        """Return the records of two tables."""
+        """Return the records of this table, then those of the other."""
         weights = None
         if self.weights is not None or other.weights is not None:
             weights = [*(self.weights or [1.0] * len(self.texts)), *(other.weights or [1.0] * len(other.texts))]
@@ -228,9 +228,9 @@ def read_blocks(path: FilePath, fields: TextFields, format: str, block_size: int
 
 
 def choose_separator(path: FilePath, fields: TextFields, format: str) -> str:
-    """Return what separates labels in a file: a semicolon or a bar if most of its first fields have it, else a comma.
+    """Return the label separator of a file: a semicolon or a bar if most of its first fields have it, else a comma.
 
-    A warning says so, or that some fields contain one.
+    A warning is logged if it is not a comma, or if some fields contain a semicolon or a bar.
     """
     mark, hint = find_separator(_first_cells(path, fields, format))
     if mark is not None:
@@ -243,7 +243,7 @@ def choose_separator(path: FilePath, fields: TextFields, format: str) -> str:
 
 
 def _first_cells(path: FilePath, fields: TextFields, format: str) -> list[str]:
-    """Return the strings of labels in the first records of a file."""
+    """Return the label strings of the first records of a file."""
     if format == "parquet":
         reader = ParquetReader(path, fields, _FIRST_RECORDS)
         reader.cells = []
@@ -259,7 +259,7 @@ def _first_cells(path: FilePath, fields: TextFields, format: str) -> list[str]:
 
 
 def known_format(path: FilePath, format: str = "auto") -> str:
-    """Return the format of a file of texts; refuse a file whose name does not say it."""
+    """Return the format of a file of texts; refuse a file whose format is not clear."""
     found = format_of(path, format)
     if found is None:
         refuse_file(path, f"the format is not clear from the name; give it, one of {', '.join(FORMATS)}")
@@ -321,6 +321,9 @@ def read_texts(
 ) -> Dataset:
     r"""Read texts and the names of their labels.
 
+    Four parameters matter most. `text` and `labels` name the fields to read. For test data, pass the
+    `label_names` and the `vectorizer` of the training Dataset, so that both have the same labels and features.
+
     Parameters
     ----------
     path : path, several paths, or a table
@@ -341,18 +344,18 @@ def read_texts(
         "auto" chooses by the file name, and for .txt and .tsv by the first line.
     label_separator : str
         Separates the labels in a string. By default a semicolon or a bar, if most of the first 1,000 strings have it,
-        else a comma. A label that contains the separator must be quoted, as in CSV. A string that is a JSON list is
-        understood too.
+        else a comma. A label that contains the separator must be quoted, as in CSV. The string may also be a JSON
+        list.
     weight : str, optional
         The field of the point weights.
     vectorizer : TfidfVectorizer or similar, or the name of one of `labeltrees.features`, optional
-        Makes features from texts. Fitted on them unless it is fitted already. By default tf-idf of the words that occur
-        in at least two texts.
+        Makes features from texts. Fitted on them unless it is fitted already. By default tf-idf of the words, and for
+        short texts also of pieces of words, that occur in at least two texts.
     label_names : names, optional
         The labels in the order of another Dataset: ``label_names=train.label_names``. Other labels are left out, and a
         warning names one. By default the labels that occur, sorted.
     parts : path, optional
-        Write a dataset in parts to this folder, with memory for one part and the vocabulary, and open it.
+        Write a dataset in parts to this folder and open it. It needs memory for one part and the vocabulary only.
     points_per_part : int, optional
         By default 250,000.
 
@@ -386,7 +389,7 @@ def read_texts(
 
 
 def known_only(table: TextTable, known: set[str], source: Any = "label_names") -> list[list[str]]:
-    """Return the labels of texts without those that are not `known`; a warning names one of these."""
+    """Return the `known` labels of each text; a warning names one of the others."""
     unknown = sorted(set(table.label_names()) - known)
     if not unknown:
         return table.labels

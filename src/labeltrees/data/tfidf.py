@@ -1,4 +1,4 @@
-"""TfidfVectorizer: from texts to sparse features, as scikit-learn does it, in native code."""
+"""TfidfVectorizer: turns texts into sparse features like scikit-learn's, in native code."""
 
 from __future__ import annotations
 
@@ -54,12 +54,16 @@ class NoVocabularyError(InputError, AttributeError):
 class TfidfVectorizer(BaseEstimator, TfidfParameters):  # type: ignore[misc]
     r"""Texts as rows of tf-idf weights of their terms: scikit-learn's TfidfVectorizer in native code.
 
-    Terms, their order and the weights are the same as in scikit-learn. `nfc`, `stem`, `union`, `hashing` and `n_jobs`
-    are new. Word characters and lower case follow Python's Unicode tables. Functions of yours and another
-    `token_pattern` run in Python, one text after another, and take most of the time then. Each word is stemmed once.
+    Four parameters matter most. `analyzer` and `ngram_range` define the terms: words, sequences of words, or pieces of
+    words. `min_df=2` leaves out terms that occur in one text only, which saves memory. `sublinear_tf=True` reduces the
+    weight of terms that a text repeats. `labeltrees.features` has names of common combinations.
 
-    A text may also be a list of ready tokens (with ``analyzer="word"``): they are used as they are, apart from stop
-    words and n-grams.
+    Terms, their order and the weights are the same as in scikit-learn. `nfc`, `stem`, `union`, `hashing` and `n_jobs`
+    are new. Word characters and lower case follow Python's Unicode tables. Your functions and another
+    `token_pattern` run in Python, one text after another, and then take most of the time. Each word is stemmed once.
+
+    A text may also be a list of tokens (with ``analyzer="word"``): they are used unchanged, apart from stop words and
+    n-grams.
 
     Parameters
     ----------
@@ -78,7 +82,7 @@ class TfidfVectorizer(BaseEstimator, TfidfParameters):  # type: ignore[misc]
         Words of at least two characters, character n-grams, or character n-grams inside words. A function returns the
         list of terms of a text.
     stem : str, optional
-        Replace words by their Snowball stems in this language, such as "german". Stop words are left out before.
+        Replace words by their Snowball stems in this language, such as "german". Stop words are removed first.
         Needs the extra ``labeltrees[stem]``.
     stop_words : "english" or list of str, optional
         Words to leave out.
@@ -95,15 +99,15 @@ class TfidfVectorizer(BaseEstimator, TfidfParameters):  # type: ignore[misc]
     binary : bool
         Count each term once per text.
     dtype : float32 or float64
-    norm : {"l1", "l2"}, optional
-        The norm that is 1 in every row.
+    norm : {"l1", "l2"} or None
+        Scale rows so that this norm is 1. None: do not scale.
     use_idf, smooth_idf : bool
         Whether rare terms have a higher weight, and whether terms are counted as if one more text had all of them.
     sublinear_tf : bool
         Use 1 + log(count) instead of counts.
     hashing : int, optional
         Number of features to hash terms to instead of learning a vocabulary: feature XXH64(term as UTF-8) mod
-        `hashing`. Only the idf is learned then. Terms with the same hash are counted together.
+        `hashing`. Then only the idf is learned. Terms with the same hash are counted together.
     union : list of dict, optional
         Several kinds of terms side by side, as in scikit-learn's FeatureUnion. Each dict has the parameters that
         differ from those given here, and optionally `weight`, a factor of its values, and `name`, the prefix of its
@@ -129,7 +133,7 @@ class TfidfVectorizer(BaseEstimator, TfidfParameters):  # type: ignore[misc]
     array([[0.63, 0.63, 0.45, 0.  , 0.  ],
            [0.  , 0.  , 0.45, 0.63, 0.63]])
 
-    Words, and at half of their weight pieces of three characters:
+    Words, and pieces of three characters at half the weight:
 
     >>> both = lt.TfidfVectorizer(union=[dict(), dict(analyzer="char_wb", ngram_range=(3, 3), weight=0.5)])
     >>> both.fit(["red"]).get_feature_names_out().tolist()
@@ -165,7 +169,7 @@ class TfidfVectorizer(BaseEstimator, TfidfParameters):  # type: ignore[misc]
         return self.rows(raw_documents, 1 if few else check_n_jobs(self.n_jobs))
 
     def rows(self, texts: Any, n_threads: int) -> Any:
-        """Return the rows of texts that are strings or bytes, made by `n_threads` threads."""
+        """Return the rows of texts, made by `n_threads` threads."""
         state = self.get_state()
         if isinstance(texts, list) and len(texts) >= LONG_JOB:
             with watch_texts("Vectorizing texts", texts) as advance:
@@ -219,7 +223,7 @@ class TfidfVectorizer(BaseEstimator, TfidfParameters):  # type: ignore[misc]
         return re.compile(str(self.token_pattern)).findall
 
     def build_analyzer(self) -> Any:
-        """Return the function from a text to the list of its terms; with `union` each after the name of its part."""
+        """Return the function from a text to the list of its terms; with `union`, the name of the part comes first."""
         parts = union_parts(self)
         analyzers = []
         for part in parts:
@@ -308,7 +312,7 @@ class TfidfVectorizer(BaseEstimator, TfidfParameters):  # type: ignore[misc]
 
 
 def watch_texts(what: str, texts: Any) -> AbstractContextManager[Callable[[int], object] | None]:
-    """Show the progress of work on texts, where progress is shown and the texts can be counted."""
+    """Show the progress of work on texts, if progress is shown and the texts can be counted."""
     is_counted = isinstance(texts, list | tuple | np.ndarray) and len(texts) >= LONG_JOB
     return watch_part(what, len(texts), "texts") if is_counted else nullcontext()
 
@@ -329,7 +333,7 @@ def state_without_idf(vectorizer: TfidfParameters) -> UnionState:
 
 
 def are_tokens(texts: Any) -> bool:
-    """Return whether texts are lists of ready tokens."""
+    """Return whether texts are lists of tokens."""
     return isinstance(texts, list | tuple) and len(texts) > 0 and isinstance(texts[0], list | tuple)
 
 
@@ -444,12 +448,12 @@ _SHORT, _SOME, _FIRST = 100, 200, 1000
 
 
 def usual_features(texts: Iterable[str]) -> str:
-    """Return the preset for texts if none was asked for, from the first 1,000 of them.
+    """Return the default preset for texts, chosen by the length of the first 1,000 of them.
 
-    Texts of up to 100 characters, such as titles and questions, get words and pieces of 4 characters: these won on all
-    sets of short texts, at all sizes, and take about 2.3 times as long from text to labels. On longer texts no other
-    kind gains clearly for at most 2.5 times the time, and fewer than 200 texts are too few to tell
-    (benchmarks/results/features.md).
+    Texts of up to 100 characters on average, such as titles and questions, get words and pieces of 4 characters. These
+    are better than words alone on all data sets of short texts, at all sizes, and take about 2.3 times as long from
+    text to labels. On longer texts, no other preset is clearly more accurate for at most 2.5 times the time. Fewer
+    than 200 texts are too few to decide (benchmarks/results/features.md).
 
     Examples
     --------

@@ -14,11 +14,11 @@ from labeltrees.data.tfidf_parameters import MAX_PARTS, PART_NAMES, TfidfParamet
 from labeltrees.data.tfidf_state import TfidfSettings, TfidfState, UnionState
 from labeltrees.errors import FileFormatError, InputError
 
-GIVEN = "given"  # replaces a list, which is saved as arrays
-INPUT, CONTENT = "input", "content"  # a parameter of earlier releases, with the only value that is left
+GIVEN = "given"  # placeholder for a list that is saved as arrays
+INPUT, CONTENT = "input", "content"  # a parameter of earlier releases, and its only supported value
 ON_TOKENS = "on_tokens"  # whether the vectorizer was fitted on lists of tokens
 _FUNCTIONS = ("analyzer", "preprocessor", "tokenizer")
-# What releases without a parameter did; their files do not have it.
+# Values for files of earlier releases, which do not have these parameters.
 _BEFORE = {"nfc": False, "preprocessor": None, "tokenizer": None, "stem": None, "union": None, ON_TOKENS: False}
 
 Arrays = dict[str, NDArray[Any]]
@@ -44,7 +44,7 @@ def tfidf_to_files(vectorizer: TfidfVectorizer, prefix: str) -> tuple[dict[str, 
 
 
 def _to_json(values: dict[str, Any], state: TfidfState) -> dict[str, Any]:
-    """Return parameters as JSON values; those that were fitted come from the state, whatever was changed since."""
+    """Return parameters as JSON values; fitted ones come from the state, even if they were changed later."""
     settings = {**values, **{name: getattr(state.settings, name) for name in TfidfSettings.__dataclass_fields__}}
     if not isinstance(settings["stop_words"], str | None):
         settings["stop_words"] = GIVEN
@@ -62,7 +62,7 @@ def _to_json(values: dict[str, Any], state: TfidfState) -> dict[str, Any]:
 
 
 def tfidf_from_files(settings: Any, arrays: Arrays, prefix: str, source: str) -> TfidfVectorizer:
-    """Make a fitted vectorizer from saved values; a fault is a `FileFormatError` that names `source`.
+    """Make a fitted vectorizer from saved values; faults raise `FileFormatError`, which names `source`.
 
     The terms themselves are checked with the first text, or by `verify_tfidf`.
     """

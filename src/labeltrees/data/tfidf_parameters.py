@@ -127,13 +127,17 @@ class TfidfParameters:
     """How texts become features; `TfidfVectorizer` explains each parameter."""
 
     encoding: str = setting("utf-8", _encoding, "Encoding of texts that are bytes.")
-    decode_error: str = _choice("strict", ("strict", "ignore", "replace"), "What to do with bytes that are not text.")
+    decode_error: str = _choice(
+        "strict", ("strict", "ignore", "replace"), "What to do with bytes that cannot be decoded."
+    )
     strip_accents: str | None = _choice(
         None, ("unicode", "ascii"), "Remove accents from letters. [default: keep them]", may_be_none=True
     )
     nfc: bool = setting(True, flag, "Normalise texts to Unicode's NFC first.")
     lowercase: bool = setting(True, flag, "Convert texts to lower case.")
-    preprocessor: Any = setting(None, _function, "A function from a text to a text, instead of the usual steps.")
+    preprocessor: Any = setting(
+        None, _function, "A function from a text to a text, instead of lower case and stripped accents."
+    )
     tokenizer: Any = setting(None, _function, "A function from a text to the list of its words.")
     analyzer: Any = setting(
         "word", _analyzer, "Terms are words, characters, or characters within words.", choices=ANALYZERS
@@ -154,7 +158,7 @@ class TfidfParameters:
     vocabulary: Any = setting(None, _vocabulary, "The terms to use.")
     binary: bool = setting(False, flag, "Count each term once per text.")
     dtype: Any = setting(np.float64, _dtype, "float32 or float64.")
-    norm: str | None = _choice("l2", ("l1", "l2"), "The norm that is 1 in every row.", may_be_none=True)
+    norm: str | None = _choice("l2", ("l1", "l2"), "Scale rows so that this norm is 1.", may_be_none=True)
     use_idf: bool = setting(True, flag, "Give rare terms a higher weight.")
     smooth_idf: bool = setting(True, flag, "Count terms as if one more text had all of them.")
     sublinear_tf: bool = setting(False, flag, "Use 1 + log(count) instead of counts.")
@@ -282,7 +286,7 @@ def _make_part(whole: dict[str, Any], given: dict[str, Any], number: int) -> Uni
 
 
 def _named(union: Any) -> list[Mapping[str, Any]]:
-    """Return specifications that all have a name: the analyzer, with a number from the second of the same name on."""
+    """Return specifications that all have a name: by default the analyzer, numbered from the second one on."""
     taken: set[str] = set()
     named: list[Mapping[str, Any]] = []
     for number, part in enumerate(union):

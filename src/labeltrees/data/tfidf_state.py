@@ -22,11 +22,11 @@ from labeltrees.errors import FileFormatError, InputError, MissingExtraError, Pa
 
 Tokens = list[str]
 _COUNTS_IN_TABLE = 256
-LARGEST_IDF = 1e9  # above, the length of a row overflows; an idf that was learned is below 50
+LARGEST_IDF = 1e9  # a larger one overflows the norm of a row; a learned idf is below 50
 
 
 def prepares_any(settings: TfidfSettings) -> bool:
-    """Return whether the user's function comes first, which takes what the user has, not only strings."""
+    """Return whether a function of the user comes first; texts need not be strings then."""
     return callable(settings.analyzer) or settings.preprocessor is not None
 
 
@@ -42,10 +42,10 @@ def needs_python(settings: TfidfSettings) -> bool:
 def make_prepare(settings: TfidfSettings, stop_words: tuple[Any, Any]) -> Any:
     """Return the function from a text to its tokens (a list), or to another text (str); None if native code does all.
 
-    The stems of the usual words are found by native code, which asks for those of words that it has not met.
+    If words follow the default pattern, native code keeps their stems and calls the stemmer only for new words.
 
-    Stop words, in the form of `encode_names`, are left out here only if words are stemmed, because the list of stop
-    words has whole words.
+    Stop words, in the form of `encode_names`, are left out here only if words are stemmed: they must be compared with
+    whole words, before stemming.
     """
     if not needs_python(settings):
         return None
@@ -97,7 +97,7 @@ def _tokenizer(settings: TfidfSettings) -> Callable[[Any], Tokens]:
 
 
 def make_stemmer(language: str) -> Callable[[Sequence[str]], Tokens]:
-    """Return Snowball's function from words to their stems; `MissingExtraError` without the extra `stem`."""
+    """Return Snowball's function from words to their stems; raise `MissingExtraError` without the extra `stem`."""
     try:
         import Stemmer  # type: ignore[import-not-found, unused-ignore]
     except ImportError as error:
@@ -109,7 +109,7 @@ def make_stemmer(language: str) -> Callable[[Sequence[str]], Tokens]:
         refuse("stem", f"one of {', '.join(Stemmer.algorithms())}", language)
 
 
-# The most frequent words of each language, without those that several of them share.
+# Frequent words of each language. Related languages share some of them.
 _WORDS = {
     "danish": "og af til på der ikke med det har fra jeg også være eller efter",
     "dutch": "het een van en niet voor met zijn dat aan door ook naar uit bij",
@@ -127,7 +127,7 @@ _WORDS = {
     "swedish": "och av till på inte med det har från jag också vara eller efter är",
     "turkish": "ve bir bu için ile da de olarak daha çok en gibi kadar sonra",
 }
-_N_TEXTS, _LEAST_SHARE, _MARGIN = 2000, 0.03, 1.3  # texts looked at; the least share of words, and the lead
+_N_TEXTS, _LEAST_SHARE, _MARGIN = 2000, 0.03, 1.3  # texts read; minimum share of these words; minimum lead
 
 
 def detect_language(texts: Iterable[str]) -> str | None:
@@ -194,7 +194,7 @@ class TfidfSettings:
         return self._native_analyzer(kind, ngram_range, stop_words, folds=False, prepare=prepare)
 
     def native_words(self, folds: bool, stop_words: tuple[Any, Any] | None = None) -> _core.TextAnalyzer:
-        """Return the native analyzer for single words; `folds`: with the usual lower case and accents."""
+        """Return the native analyzer for single words; `folds`: apply `lowercase` and `strip_accents`."""
         return self._native_analyzer("word", (1, 1), encode_names([]) if stop_words is None else stop_words, folds)
 
     def _native_analyzer(
@@ -293,7 +293,7 @@ class TfidfState:
     def from_arrays(
         cls, settings: TfidfSettings, arrays: dict[str, NDArray[Any]], prefix: str, hashing: int | None, source: str
     ) -> TfidfState:
-        """Make a state from the arrays that `arrays` returned; a fault is a `FileFormatError`."""
+        """Make a state from the arrays that `arrays` returned; raise `FileFormatError` if they are damaged."""
         return _StateReader(arrays, prefix, source).read(settings, hashing)
 
 
@@ -386,7 +386,7 @@ class UnionState:
         return all(part.terms is not None for part in self.parts)
 
     def names(self) -> list[str]:
-        """Return the terms; with `union` each after the name of its part, as scikit-learn's FeatureUnion has it."""
+        """Return the terms; with `union`, the name of the part comes first, as in scikit-learn's FeatureUnion."""
         if self.part_names is None:
             return self.parts[0].names()
         named = zip(self.part_names, self.parts, strict=True)

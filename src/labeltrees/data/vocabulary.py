@@ -1,4 +1,4 @@
-"""Vocabularies: what people call each label, from tables of two columns and from SKOS files."""
+"""Vocabularies: the texts of each label, from tables and from SKOS files."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from labeltrees.errors import FileFormatError, InputError, LabelTreesError, Para
 _SKOS = "http://www.w3.org/2004/02/skos/core#"
 _CONCEPT = _SKOS + "Concept"
 _TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
-_DEEPEST_XML = 100  # elements; vocabularies have 5
+_DEEPEST_XML = 100  # nested elements; vocabularies have 5
 _DEPRECATED = "http://www.w3.org/2002/07/owl#deprecated"
 _FORMAT_NAMES = {"TURTLE": "Turtle", "N_TRIPLES": "N-Triples", "RDF_XML": "RDF/XML"}
-# JSON-LD is left out: such a file can name other files in the network.
+# JSON-LD is left out: such a file can refer to other files on the network.
 _RDF_FORMATS = {".ttl": "TURTLE", ".n3": "TURTLE", ".nt": "N_TRIPLES"} | dict.fromkeys(
     (".rdf", ".xml", ".owl"), "RDF_XML"
 )
 _LANGUAGE_COLUMN = "label_"
-_OF_SET = (_SKOS + "inScheme", _SKOS + "topConceptOf", _TYPE)  # a concept, and the set that it belongs to
+_OF_SET = (_SKOS + "inScheme", _SKOS + "topConceptOf", _TYPE)  # from a concept to a set that it belongs to
 
 
 def read_vocabulary(
@@ -56,7 +56,7 @@ def read_vocabulary(
     -------
     Vocabulary
         A dict from labels to texts. For SKOS, `broader` has the broader labels of each label (``skos:broader``, and
-        ``skos:narrower`` the other way round; a concept that is not a label is replaced by those above it), and `sets`
+        ``skos:narrower`` reversed; a concept that is not a label is replaced by those above it), and `sets`
         the labels of each scheme, type and collection by its URI. A collection in a collection counts as its members.
 
     Examples
@@ -160,7 +160,7 @@ def _read_skos(path: FilePath, format: str, language: str | None) -> Vocabulary:
             old.add(subject)
         elif tag is None:
             relations.add(subject, predicate, value)
-    # Schemes and collections have names too. A file that says of no resource what it is has only concepts.
+    # Schemes and collections have names too. Without any resource of the type skos:Concept, all count.
     labels = (preferred.keys() & concepts if concepts else preferred.keys()) - old
     known = sorted({tag.partition("-")[0] for concept in labels for tag, _ in preferred[concept] if tag})
     wanted = None
@@ -187,7 +187,7 @@ def _read_skos(path: FilePath, format: str, language: str | None) -> Vocabulary:
 
 
 class _Relations:
-    """The statements of a file that relate concepts to each other, and to schemes, types and collections."""
+    """The relations in a file: of concepts to each other, and to schemes, types and collections."""
 
     def __init__(self) -> None:
         self.broader: dict[str, list[str]] = {}
@@ -195,7 +195,7 @@ class _Relations:
         self._others: dict[str, list[str]] = {}  # of schemes and types
 
     def add(self, subject: str, predicate: str, value: str) -> None:
-        """Keep a statement if it is one of these."""
+        """Keep a statement if it is such a relation."""
         subject, value = nfc(subject), nfc(value)
         if predicate == _SKOS + "broader":
             self.broader.setdefault(subject, []).append(value)
@@ -209,16 +209,16 @@ class _Relations:
             self._others.setdefault(value, []).append(subject)
 
     def sets(self) -> dict[str, list[str]]:
-        """Return the members of each scheme, type and collection, and those of the collections in it."""
+        """Return the members of each scheme, type and collection, including those of nested collections."""
         inside = {name: above(name, lambda one: self._members.get(one, ())) for name in self._members}
         return {name: [*inside.get(name, ()), *self._others.get(name, ())] for name in inside.keys() | self._others}
 
 
 def _triples(path: FilePath, format: str) -> Iterator[tuple[str, str, str, str | None]]:
-    """Yield subject, predicate, object and its language ("" for other literals, None for other resources).
+    """Yield subject, predicate, object and its language ("" for a literal without one, None for a resource).
 
-    Statements about resources without a name are left out. A prefix of a file may be long and used often, so the size
-    of all terms is bounded like that of a file after decompression.
+    Statements with blank nodes are left out. A small file can use a long prefix many times, so the total size of all
+    terms has the same limits as the size after decompression.
     """
     ox = import_extra("pyoxigraph", "skos", "reading a SKOS vocabulary")
     limits, size, n_bytes = current_limits(), Path(path).stat().st_size if Path(path).is_file() else 0, 0
@@ -243,7 +243,7 @@ def _triples(path: FilePath, format: str) -> Iterator[tuple[str, str, str, str |
 
 
 def _check_xml(path: FilePath, content: bytes) -> None:
-    """Refuse XML that is damaged, cut, nested deeply, or has entities that expand to a hundred times their size.
+    """Refuse XML that is damaged, cut off or deeply nested, or whose entities expand to a hundred times their size.
 
     pyoxigraph's time grows with the square of the depth.
     """

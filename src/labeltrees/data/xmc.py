@@ -1,4 +1,4 @@
-"""The text format of the Extreme Classification Repository: whole files, blocks of points, and weights beside it."""
+"""The text format of the Extreme Classification Repository: whole files, blocks of points, and files of weights."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BLOCK_BYTES = 1 << 20
 _BLOCK_ENTRIES = 1 << 18
 
 _logger = logging.getLogger("labeltrees")
-BLOCK_BYTES = 4 << 20  # of text: some thousand points, enough work for all threads
+BLOCK_BYTES = 4 << 20  # of text: a few thousand points, enough work for all threads
 MAX_HEADER_BYTES = 1001  # including its line end; the parser refuses a longer header
 IndexBase = Literal["auto", 0, 1]
 _ENDING = ".weights.txt"
@@ -51,12 +51,12 @@ def read_xmc(
         Decompressed while reading if its name ends with .gz, .xz or .zst.
     index_base : "auto", 0 or 1
         The first feature and label id in the file. "auto" is 1 if some feature id equals D or some label id equals L,
-        else 0; for 1, the logger "labeltrees" gets a warning. In the Dataset ids start at 0.
+        else 0; if it is 1, the logger "labeltrees" gets a warning. In the Dataset, ids start at 0.
     weights : "auto", path or None
-        The file with the weight of point i in line i. "auto": for train.txt the file train.weights.txt in the same
-        folder, if it exists, as every command does. None ignores it.
+        The file with the weight of point i in line i. "auto": for train.txt, the file train.weights.txt in the same
+        folder, if it exists; commands do the same. None: no weights.
     parts : path, optional
-        Write a dataset in parts to this folder, with memory for one part, and open it; for files larger than memory.
+        Write a dataset in parts to this folder and open it; for large files, because it needs memory for one part only.
     points_per_part : int, optional
         By default 250,000.
 
@@ -127,7 +127,7 @@ def warn_one_based(path: FilePath, line: int) -> None:
 
 
 def parsed_points(parser: _core.XmcParser) -> Dataset:
-    """Take the points that the parser has ready, and return them."""
+    """Take the points that the parser has finished, and return them as a Dataset."""
     n_points = parser.n_in_hand
     values, features, feature_ptr, labels, label_ptr = parser.take_block()
     X = _csr(values, features, feature_ptr, (n_points, parser.n_features))
@@ -138,9 +138,9 @@ def parsed_points(parser: _core.XmcParser) -> Dataset:
 def write_xmc(dataset: Dataset, path: FilePath) -> None:
     """Write a Dataset in the XMC repository's format, with ids from 0.
 
-    Values are written as the shortest text that reads back as the same float32. An error leaves the old
-    file, if there is one. The format cannot hold names, weights, texts and encoders, which are left out, or relevance
-    values other than 1, which are refused.
+    Values are written as the shortest text that reads back as the same float32. If writing fails, an old
+    file stays unchanged. The format has no names, weights, texts and encoders, so they are left out. Relevance values
+    other than 1 are refused.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def write_xmc(dataset: Dataset, path: FilePath) -> None:
         raise InputError(message)
     feature_ptr, label_ptr = X.indptr.astype(np.int64), Y.indptr.astype(np.int64)
     features, labels = X.indices.astype(np.int32, copy=False), Y.indices.astype(np.int32, copy=False)
-    # Blocks of whole points with about as many entries each, so that memory does not grow with the file.
+    # Blocks of whole points with about the same number of entries, so that memory does not grow with the file.
     entries = feature_ptr + label_ptr + np.arange(len(feature_ptr))
     cuts = np.searchsorted(entries, np.arange(0, entries[-1], _BLOCK_ENTRIES))
     bounds = [*np.unique(cuts).tolist(), dataset.n_points]
@@ -265,7 +265,7 @@ def open_xmc_blocks(
 
 
 def find_index_base(path: FilePath, block_bytes: int = BLOCK_BYTES) -> int:
-    """Read a file once and return the first id, 0 or 1, as `read_xmc` finds it."""
+    """Read a file once and return its index base, 0 or 1, as `read_xmc` chooses it for "auto"."""
     if Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir():
         message = "{}: cannot be read twice, so {} must be 0 or 1"
         raise InputError(message, path, Parameter("index_base"))

@@ -32,7 +32,7 @@ def pifa(X: Any, Y: Any, *, n_jobs: int | None = None) -> Any:
     -------
     csr_array of shape (L, d), float32
         Rows of unit length with sorted columns and no stored zeros. A label without points, or whose points sum to
-        zero, has an empty row. For dense X a dense float32 array (its row is zero then).
+        zero, has an empty row. For dense X, a dense float32 array, in which such a row is zero.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def _sparse(rows: SparseRows, label_ptr: Int64s, points: Int32s, n_threads: int)
     out_ptr, indices, values = _core.pifa_sparse(
         label_ptr, points, rows.indptr, rows.indices, rows.values, rows.n_columns, n_threads
     )
-    # SciPy copies the columns to the type of the row starts: int32 unless there are too many entries for it.
+    # SciPy copies the columns if the row starts have another type: use int32 unless there are too many entries.
     row_ptr = out_ptr if len(values) > np.iinfo(np.int32).max else out_ptr.astype(np.int32)
     result = sp.csr_array((values, indices, row_ptr), shape=(n_labels, rows.n_columns))
     if not values.all():

@@ -1,8 +1,8 @@
 """Label frequencies (f), cover frequencies (f~) and weights f(tradeoff).
 
-Points come in blocks; the frequencies do not depend on them. The order of summation is defined: a label's weights are
-added one by one, in the order of its points, in double precision. `np.bincount` sums in this order; `np.add.at`
-continues such a sum with the next block.
+Points come in blocks; the frequencies do not depend on the block size. The order of summation is fixed: a label's
+weights are added one by one, in the order of its points, in double precision. `np.bincount` sums in this order;
+`np.add.at` continues such a sum with the next block.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def cover_frequencies(Y: Any, sample_weight: Any = None, method: str = "marginal
     sample_weight : array of shape (N,), optional
         Weights of the points; finite, none negative, not all zero.
     method : {"marginal", "greedy"}
-        "marginal": each point gives its weight to its most frequent label. "greedy": the label that covers most of the
-        remaining weight takes it and its points are removed, again and again. Ties go to the smaller label id.
+        "marginal": each point gives its weight to its most frequent label. "greedy": repeatedly, the label that
+        covers the most remaining weight takes it, and its points are removed. Ties go to the smaller label id.
     softness : float in [0, 1]
         A point gives this share of its weight to its other labels too; 1 gives `label_frequencies`.
 
@@ -92,7 +92,7 @@ def cover_frequencies(Y: Any, sample_weight: Any = None, method: str = "marginal
 def frequencies_of_blocks(
     blocks: Blocks, n_labels: int, method: str | None, softness: float
 ) -> tuple[Float64s, Float64s | None]:
-    """Return what `label_frequencies` and, with a `method`, `cover_frequencies` return for the points of all blocks."""
+    """Return the label frequencies over all blocks, and the cover frequencies (None if `method` is None)."""
     sums = np.zeros(n_labels)
     for at, (labels, weights) in enumerate(blocks()):
         _add(sums, labels.indices, None if weights is None else np.repeat(weights, labels.labels_per_point()), at)
@@ -121,7 +121,7 @@ def label_weight_sums(labels: Indicator, weights: Float64s | None) -> Float64s:
 
 
 def frequency_order(frequencies: Float64s) -> Int64s:
-    """Return the label ids from the most frequent to the least; equals by id."""
+    """Return the label ids from the most frequent to the least; ties by id."""
     return np.argsort(-frequencies, kind="stable")
 
 
@@ -141,7 +141,7 @@ def places(order: Int64s) -> Int32s:
 
 
 def _marginal_cover(blocks: Blocks, sums: Float64s) -> Float64s:
-    """Return the weight each label gets when every point gives its own to its most frequent label."""
+    """Return the weight each label gets when every point gives its weight to its most frequent label."""
     order = frequency_order(sums)
     place = places(order)
     given = np.zeros(len(sums))
@@ -166,7 +166,7 @@ def greedy_cover(labels: Indicator, weights: Float64s | None) -> Float64s:
 
 
 def _joined(blocks: Blocks, n_labels: int) -> tuple[Indicator, Float64s | None]:
-    """Return all points at once: the greedy cover needs them again and again."""
+    """Return all points as one block: the greedy cover reads them repeatedly."""
     every = list(blocks())
     if len(every) == 1:
         return every[0]
@@ -258,7 +258,7 @@ def label_weights(
     terms = weight_terms(tradeoff, smoothing, path)
     # f ** 0 is 1 for every label, so at t = 0 all weights are the same number.
     weights = terms.frequency * f**terms.power + terms.cover * cover + terms.uniform / len(f)
-    # The formulas' common denominator is dropped: leaving out unseen labels needs a new one anyway.
+    # The paper's denominator is not needed: leaving out unseen labels requires normalising again anyway.
     weights[~seen] = 0.0
     return np.asarray(weights / weights.sum())
 

@@ -28,9 +28,9 @@ class Imbalance:
         among the q most frequent labels. A point with fewer than three labels counts for `at_least_three` if all of
         its labels are among them, so that recall at 3 is complete; all three curves end at 1.
     n_labels : int
-        Number of labels with a point.
+        Number of labels with a point of positive weight.
     n_points : int
-        Number of points with a label; other points are not counted.
+        Number of points with a label and a positive weight; other points are not counted.
     """
 
     q: Int64s
@@ -103,7 +103,7 @@ def imbalance(Y: Any, sample_weight: Any = None) -> Imbalance:
     total = float(point_weights[per_point > 0].sum())
 
     def share(n_wanted: Int64s | int) -> Float64s:
-        """Return the share of points with `n_wanted` of their labels (or all, if fewer) among the first 1, 2, ..."""
+        """Return the share of points with `n_wanted` of their labels (or all, if fewer) in the top 1, 2, ..."""
         labelled = per_point > 0
         position = (first + np.minimum(per_point, n_wanted) - 1)[labelled]
         served = np.bincount(ranks[position], weights=point_weights[labelled], minlength=n_labels)
@@ -125,7 +125,7 @@ def _one_percent(n_labels: int) -> int:
 
 
 def _increasing_numbers(n_labels: int) -> Int64s:
-    """Return numbers from 1 to n_labels in equal steps of the logarithm, and one percent of n_labels."""
+    """Return numbers from 1 to n_labels evenly spaced on a log scale, and one percent of n_labels."""
     n_steps = math.ceil(math.log10(n_labels) * _POINTS_PER_DECADE) + 1
     steps = np.rint(np.geomspace(1, n_labels, n_steps)).astype(np.int64)
     return np.unique(np.append(steps, [_one_percent(n_labels), n_labels]))

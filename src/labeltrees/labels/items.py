@@ -1,4 +1,4 @@
-"""Weights between items that are in the same baskets."""
+"""EASE: weights between items from the baskets that they share."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from labeltrees.errors import InputError
 def item_weights(items: Any, weights: Float64s, ridge: float) -> Float32s:
     """Return the weights W of EASE (m, m), as float32, for baskets (N, m) of 0 and 1.
 
-    They minimise the squared error of B - B W plus `ridge` times the squares of W, with a diagonal of 0 (Steck, WWW
-    2019). Memory is 20 bytes times m^2, and time grows with m^3.
+    They minimise the squared error of B - B W plus `ridge` times the sum of squares of W, with a diagonal of 0 (Steck,
+    WWW 2019). Memory is 20 bytes times m^2, and time grows with m^3.
     """
     gram = np.asfortranarray((items.T @ sparse.diags_array(weights) @ items).toarray())
     gram[np.diag_indices_from(gram)] += ridge
@@ -26,7 +26,7 @@ def item_weights(items: Any, weights: Float64s, ridge: float) -> Float32s:
     if failed:
         message = "EASE: the matrix of items cannot be inverted; use a larger ridge"
         raise InputError(message)
-    # Only the lower triangle is set, P is symmetric: column j of W is -P[:, j] / P[j, j].
+    # P, the inverse, is symmetric and only its lower triangle is set. Column j of W is -P[:, j] / P[j, j].
     found: Float32s = np.tril(inverse).astype(np.float32)
     del inverse, factor, gram
     diagonal = found.diagonal().copy()
@@ -37,18 +37,18 @@ def item_weights(items: Any, weights: Float64s, ridge: float) -> Float32s:
 
 
 def sparse_item_weights(gram: Any, item: int, ridge: float, n_others: int) -> tuple[Any, Float64s]:
-    """Return the items that are most often in the baskets of an item, rising, and their weights for it.
+    """Return the items that share the most baskets with an item, ascending, and their weights for it.
 
     The weights are those of EASE among these items only, so that time does not depend on the number of items.
 
     Parameters
     ----------
     gram : csr_array (m, m)
-        Weight of the baskets that two items share, sorted.
+        Total weight of the baskets that two items share; with sorted indices.
     item : int
     ridge : float
     n_others : int
-        How many items get a weight, at most.
+        Maximum number of items that get a weight.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The trend of labels: how much more frequent they are lately than over the whole time."""
+"""The trend of labels: their recent frequency divided by their overall frequency."""
 
 from __future__ import annotations
 
@@ -11,29 +11,30 @@ from numpy.typing import NDArray
 from labeltrees._matrices import Float64s, check_Y
 from labeltrees._validation import check_number, refuse
 
-_PRIOR_POINTS = 100  # added to the recent points, with the labels of the whole time: few points say little
+_PRIOR_POINTS = 100  # prior: added to the recent points, with the overall label frequencies
 _UNIT = 2.0**20  # weights of points are whole multiples of 1 / _UNIT, so that their sums are exact in any order
 
 
 def trend_weights(Y: Any, times: Any, half_life: float = 14.0) -> Float64s:
-    """Return how much more frequent each label is lately than over the whole time, as a factor for its score.
+    """Return the recent frequency of each label divided by its overall frequency, as a factor for its score.
 
-    A point that is one half-life older than the newest counts half as much, and so on. 100 points with the frequencies
-    of the whole time are added to the recent ones, so that few points change little. If labels become more or less
-    frequent and nothing else changes, these factors correct the scores (label shift).
+    A point that is one half-life older than the newest counts half as much, and so on. 100 points with the overall
+    frequencies are added to the recent ones, so that a few recent points change the factors only slightly. If
+    labels become more or less frequent and nothing else changes, these factors correct the scores (label shift).
 
     Parameters
     ----------
     Y : sparse or dense matrix of shape (N, L)
+        The labels of the points; a positive value is a label.
     times : array (N,) of datetime64 or numbers
-        When the points happened.
+        The time of each point.
     half_life : float
         In days, or in the unit of `times` if these are numbers.
 
     Returns
     -------
     array of shape (L,), float64
-        For `label_weight` of a search. 1 for labels without points.
+        Pass it to a search as `label_weight`. 1 for labels without points.
 
     Examples
     --------
@@ -50,7 +51,7 @@ def trend_weights(Y: Any, times: Any, half_life: float = 14.0) -> Float64s:
 def trend_of_blocks(blocks: Iterable[tuple[Any, NDArray[Any]]], n_labels: int, half_life: float) -> Float64s:
     """Return the trend weights of labels from blocks of points, each a CSR matrix of labels and times.
 
-    The blocks are read twice. The weights do not depend on how the points are divided.
+    The weights do not depend on how the points are divided into blocks.
     """
     blocks = [block for block in blocks if len(block[1]) > 0]
     newest = max((_check_times(labels, times) for labels, times in blocks), default=None)

@@ -1,4 +1,4 @@
-"""Files of any size as datasets in parts: XMC format and texts, some thousand points at a time."""
+"""Files of any size as datasets in parts: XMC format and texts, a few thousand points at a time."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def xmc_to_parts(
     ----------
     points_per_part : int
     label_names, feature_names, encoder, times, groups
-        As of `Dataset`; the file itself has none of them.
+        As for `Dataset`; the file has none of them.
     """
     weights_file = weights_beside(Path(path)) if weights == "auto" else weights
     with open_xmc_blocks(path, index_base) as blocks, _open_weights(weights_file) as read_weights:
@@ -78,7 +78,7 @@ def xmc_to_parts(
 
 
 class _Weights:
-    """Weights read from a file, one line per point, as many at a time as are needed."""
+    """Reads weights from a file with one line per point, a block at a time."""
 
     def __init__(self, path: FilePath, stream: Any) -> None:
         self._path, self._lines, self._n = path, iter(stream), 0
@@ -87,7 +87,7 @@ class _Weights:
         lines = list(itertools.islice(self._lines, n))
         self._n += len(lines)
         if len(lines) < n:
-            refuse_file(self._path, f"{self._n} weights are fewer than the points; it must have one line per point")
+            refuse_file(self._path, f"only {self._n} weights, fewer than points; it must have one line per point")
         try:
             return np.array([float(line) for line in lines])
         except ValueError as error:
@@ -126,7 +126,8 @@ def texts_to_parts(
         One of `FORMATS`.
     folder : path
     vectorizer : TfidfVectorizer, optional
-        Fitted on the texts unless it is fitted already; it becomes the encoder of the dataset.
+        Fitted on the texts unless it is fitted already; it becomes the encoder of the dataset. By default
+        `default_vectorizer`.
     points_per_part : int
     """
     if vectorizer is None:
@@ -163,7 +164,7 @@ def texts_to_parts(
 
 
 class _Survey:
-    """The first pass over a file: counts and label names are noted while the texts go by."""
+    """The first pass over a file: yields the texts, and collects counts and label names."""
 
     def __init__(self, path: FilePath, fields: TextFields, format: str) -> None:
         self.path, self.fields, self.format = path, fields, format

@@ -55,12 +55,12 @@ class PartEntry:
 
     @property
     def n_values(self) -> int:
-        """Stored values of X."""
+        """Number of stored values of X."""
         return self.arrays["X_values"].shape[0]
 
     @property
     def n_pairs(self) -> int:
-        """Stored values of Y: pairs of a point and a label."""
+        """Number of stored values of Y: pairs of a point and a label."""
         return self.arrays["Y_indices"].shape[0]
 
     @property
@@ -71,7 +71,7 @@ class PartEntry:
 
 @dataclass(frozen=True)
 class PartsManifest:
-    """All that is known of a dataset in parts without reading its arrays.
+    """The manifest of a dataset in parts: everything that is known without reading its arrays.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class PartsManifest:
 
     @property
     def n_points(self) -> int:
-        """Points of all parts."""
+        """Number of points of all parts."""
         return sum(part.n_points for part in self.parts)
 
     def body(self) -> dict[str, Any]:
@@ -250,7 +250,7 @@ class Part:
         return self.entry.n_points
 
     def check_files(self) -> None:
-        """Refuse a part with a file that is missing or of another size than it had when it was written."""
+        """Refuse a part if a file is missing or its size differs from the manifest."""
         for name, entry in self.entry.arrays.items():
             path = self.folder / f"{name}.npy"
             expected = len(entry.header()) + entry.nbytes
@@ -329,7 +329,7 @@ class Part:
         return freeze(sparse.csr_array(parts, shape=(self.n_points, self.shape["XY".index(name)])))
 
     def _check(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Refuse arrays that are not what a writer writes: native code trusts them from here on."""
+        """Refuse arrays that `PartsWriter` would not write: native code trusts them from here on."""
         try:
             with naming_file(self.folder):
                 X, Y = self._matrices(arrays)
@@ -358,7 +358,7 @@ class Part:
 
 
 def _typed(mapped: NDArray[np.uint8], dtype: str) -> NDArray[Any]:
-    """Return mapped bytes as an array whose base has its own size: SciPy copies views of a base with more elements."""
+    """Return mapped bytes as an array whose base is not larger than it, because SciPy copies views of a larger base."""
     return np.frombuffer(mapped.data, dtype)[:]
 
 

@@ -109,7 +109,7 @@ class PartsDataset(Dataset):
         """Number of labels: columns of Y."""
         return self.manifest.n_labels
 
-    # What a Dataset holds is made when it is first used.
+    # The attributes of a Dataset, loaded on first use.
 
     @cached_property
     def _joined(self) -> dict[str, Any]:
@@ -174,12 +174,12 @@ class PartsDataset(Dataset):
 
     @cached_property
     def encoder(self) -> Encoder | None:  # type: ignore[override]
-        """What made the features, or None."""
+        """The encoder that made the features, or None."""
         return None if self.manifest.encoder is None else read_encoder(self.folder / ENCODER_FILE)
 
     @property
     def vectorizer(self) -> TfidfVectorizer | None:
-        """The vectorizer of an encoder of texts, or None."""
+        """The vectorizer of a text encoder, or None."""
         return getattr(self.encoder, "vectorizer", None)
 
     def _names(self, name: str, count: int, *, unique: bool = False) -> NDArray[np.object_] | None:
@@ -211,7 +211,7 @@ class PartsDataset(Dataset):
 
     @classmethod
     def _from_checked(cls, X: Any, Y: Any, **others: Any) -> Any:
-        return Dataset._from_checked(X, Y, **others)  # some points of the parts, in memory
+        return Dataset._from_checked(X, Y, **others)  # a selection of points is in memory
 
 
 def _stack(blocks: list[Any]) -> Any:

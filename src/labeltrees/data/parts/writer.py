@@ -1,4 +1,4 @@
-"""Writing a dataset in parts: blocks of points come in, parts of equal size go to disk."""
+"""Writing a dataset in parts: it takes blocks of points and writes parts of equal size."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class _Block(NamedTuple):
 
 
 class PartsWriter:
-    """Writes a folder of parts from blocks of points, with memory for one part and one block.
+    """Writes a folder of parts from blocks of points; needs memory for one part and one block.
 
     Use it in a ``with`` statement. The folder appears, or replaces an older dataset in parts, when the statement ends
     without an error.
@@ -55,7 +55,7 @@ class PartsWriter:
         Every part but the last has this many points, whatever the size of the blocks.
     label_names, feature_names : sequences of str, optional
     encoder : Encoder, optional
-        What made the features.
+        The encoder that made the features.
 
     Examples
     --------
@@ -119,6 +119,8 @@ class PartsWriter:
     ) -> None:
         """Add a block of points.
 
+        Each of the optional arguments must be given in every block, or in none.
+
         Parameters
         ----------
         X : matrix (n, n_features)
@@ -126,7 +128,7 @@ class PartsWriter:
         sample_weight : array (n,), optional
         texts : n str, optional
         times : array (n,), optional
-            In every block, or in none; and so for the others.
+            Of the same type in all blocks.
         groups : array (n,) of integers, optional
         """
         if self._new is None:
@@ -226,7 +228,7 @@ def write_parts(dataset: Dataset, folder: FilePath, points_per_part: int = POINT
     Parameters
     ----------
     dataset : Dataset
-        Its vectorizer becomes the encoder.
+        If it has no encoder, its TfidfVectorizer becomes the encoder.
     folder : path
         Created, or replaced if it holds a dataset in parts.
     points_per_part : int
@@ -260,7 +262,7 @@ def write_parts(dataset: Dataset, folder: FilePath, points_per_part: int = POINT
 
 
 def check_parts_target(folder: FilePath) -> Path:
-    """Return the folder as a path; refuse one that holds anything but a dataset in parts: writing would delete it."""
+    """Return the folder as a path; refuse one with other content than a dataset in parts, which would be deleted."""
     target = Path(os.path.abspath(folder))
     if not os.path.lexists(target):
         return target
@@ -285,7 +287,7 @@ def _check_weights(sample_weight: Any, n_points: int) -> Any:
 
 
 def _check_numbers(groups: Any, n_points: int) -> Any:
-    """Check the groups of a block: numbers, because texts would be numbered anew in every block."""
+    """Check the groups of a block: integers, because texts would get different numbers in every block."""
     numbers = np.asarray(groups)
     if numbers.shape != (n_points,) or numbers.dtype.kind not in "iu":
         refuse("groups", f"{n_points} integers, one per point", f"{numbers.dtype} {numbers.shape}")
@@ -299,7 +301,7 @@ def _join(items: tuple[Any, ...]) -> Any:
 
 
 def _narrow(indptr: Any) -> Any:
-    """Return the row starts as int32 where they fit: SciPy wants the type of the columns."""
+    """Return the row starts as int32 if they fit, the type of the columns, so that SciPy does not copy these."""
     return indptr.astype(np.int32 if indptr[-1] < 2**31 else np.int64, copy=False)
 
 
