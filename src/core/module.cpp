@@ -1,7 +1,8 @@
-// The native module labeltrees._core. Python has checked every argument before it gets here.
+// The native module labeltrees._core. Python checks the arguments first, except queries, contexts and texts, which are
+// checked where they are read.
 #include "common/bindings.hpp"
 
-// One function per file of bindings, in the namespace of its folder. What is in common/ is in labeltrees itself.
+// One function per file of bindings, in the namespace of its folder. That of common/ is in labeltrees itself.
 namespace labeltrees {
 void bind_common(nb::module_& module);
 namespace simd {

@@ -19,7 +19,8 @@ struct Part {
   ChunkHeader header;
   ChunkSections at;
 
-  // Every word counts what came before it, and the last level counts the rows: so no lookup leaves its level.
+  // The high half of a word must be the number of bits set before it. A level must have one bit per word of the next
+  // level, the last one per row. Then no lookup leaves its level.
   const char* check_index() const {
     if (header.n_levels < 1 || header.n_levels > kMostLevels) return "its index has an impossible number of levels";
     if (header.n_words[0] != top_words(header.n_features, header.n_levels))

@@ -65,7 +65,7 @@ constexpr uint32_t kMostPairs = 0x7F;
 constexpr uint32_t kFullRow = 0x80;  // a row of `dense`; its number replaces the first unit
 constexpr uint32_t kMaskRow = 0x81;  // entries: one mask per 16 children, then the weights
 
-// static: the vector kernels include this file, and their copies must not serve other callers (simd/kernels.inl).
+// static: the vector kernels include this file, and their copies must not serve other callers (simd/primitives.inl).
 static constexpr int64_t round_up(int64_t n, int64_t multiple) { return (n + multiple - 1) / multiple * multiple; }
 
 static inline bool is_matrix(ChunkKind kind) { return kind >= ChunkKind::matrix_half; }
@@ -99,8 +99,8 @@ static inline ChunkSections sections_of(const ChunkHeader& header) {
   return at;
 }
 
-// Whether a chunk's bytes can be searched: what they claim stays inside them. Chunks that come from a file go through
-// this before they are used for the first time.
+// The limits that a chunk is checked against. Chunks from a file are checked before their first use, so that no search
+// reads outside their bytes.
 struct ChunkLimits {
   const uint8_t* bytes;
   int64_t n_bytes;  // the tail included

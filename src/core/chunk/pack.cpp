@@ -10,8 +10,8 @@ namespace labeltrees::chunk {
 
 namespace {
 
-// Splits the nodes, in their order of layout, into blocks of about a million weights, has them packed in parallel and
-// puts them together. pack_node(node, thread, buffer) appends one node's parts.
+// Splits the nodes, in layout order, into blocks of about a million weights, packs the blocks in parallel and
+// concatenates them. pack_node(node, thread, buffer) appends one node's parts.
 template <class PackNode>
 PackedChunks pack_blocks(const int64_t* child_ptr, int32_t n_nodes, const double* node_mass, int n_threads, Job& job,
                          const std::vector<int64_t>& node_weight, PackNode&& pack_node) {
@@ -67,7 +67,7 @@ PackedChunks pack_chunks(const int64_t* child_ptr, const int32_t* children, int3
                        if (!packer) packer = std::make_unique<PartPacker>(n_features, feature_rank, options);
                        int64_t n = child_ptr[node + 1] - child_ptr[node];
                        for (int64_t first = 0; first < n;) {
-                         // Parts of equal size, so that the last is not a small rest.
+                         // Parts of equal size, so that the last one is not much smaller.
                          int64_t left = n - first, n_parts = (left + kMostChildren - 1) / kMostChildren;
                          int64_t count = (left + n_parts - 1) / n_parts;
                          for (bool packed = false; !packed;) {

@@ -15,7 +15,7 @@
 namespace labeltrees::chunk {
 
 // Transposes the weights of some children: from one row per child to one row per feature.
-
+//
 // One per thread: `place_` has an entry per feature, all zero between calls.
 class ChunkRows {
  public:
@@ -111,7 +111,7 @@ class PartPacker {
   PartPacker(int64_t n_features, const int32_t* feature_rank, const PackOptions& options)
       : n_features_(n_features), options_(options), rows_(n_features, feature_rank) {}
 
-  // Appends one part. False if it has too many weights for the offsets of its kind; it must then be halved.
+  // Appends one part. Returns false if it has too many weights for the offsets of its kind; the caller then halves it.
   bool pack(const EdgeWeights& weights, int64_t first_edge, const int32_t* children, ChunkHeader header,
             std::vector<uint8_t>& buffer) {
     rows_.group(weights, first_edge, header.n_children);
@@ -189,7 +189,7 @@ class PartPacker {
       for (int64_t row = 0; row < rows_.n_rows(); ++row) {
         int64_t bit = rows_.rank(row) >> below, group = bit >> 5;
         if (level == 0) {
-          for (; word < group; words[word] = n_before << 32) ++word;  // the top has all its words
+          for (; word < group; words[word] = n_before << 32) ++word;  // the top level also stores empty words
         } else if (group != group_before) {
           words[++word] = n_before << 32;
         }

@@ -66,7 +66,8 @@ class PartReader {
   void add(int64_t child, uint16_t half) {
     if ((half & 0x7FFF) != 0) rows_[child].emplace_back(feature_, from_half(half));
   }
-  // The children of a mask, the first of them number `child`; the weights start at a unit. Returns the next unit.
+  // Adds the weights of the children in a mask, whose lowest bit is for `child`. The weights start at unit `at`.
+  // Returns the unit after them.
   int64_t add_masked(uint32_t mask, int64_t child, int64_t at) {
     for (; mask != 0; mask &= mask - 1) add(child + std::countr_zero(mask), unit(at++));
     return at;

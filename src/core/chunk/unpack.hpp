@@ -1,4 +1,4 @@
-// From chunks back to classifiers, one sparse row each.
+// Unpacks chunks into classifiers, one sparse row each.
 #pragma once
 
 #include <cstdint>

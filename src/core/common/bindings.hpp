@@ -85,7 +85,7 @@ NumPy<T> to_numpy(HugePageMemory&& values, int64_t n) {
   return NumPy<T>(owned->data(), {static_cast<size_t>(n)}, owner);
 }
 
-// Calls progress(job.done). Returns whether it succeeded; otherwise the error of Python is set.
+// Calls progress(job.done). Returns whether it succeeded; otherwise the Python error is set.
 inline bool report_progress(nb::handle progress, const Job& job) {
   return outlast_interpreter([&] {
     nb::object done = nb::steal(PyLong_FromLongLong(job.done.load()));

@@ -90,7 +90,7 @@ struct TermHash {
   uint64_t key;  // the bytes themselves of a short term, else the hash
 };
 
-// 8 bytes behind the term must be readable.
+// 8 bytes after the term must be readable.
 inline TermHash hash_term(const uint8_t* at, int64_t n) {
   auto mix = [](uint64_t a, uint64_t b) {
     auto product = static_cast<unsigned __int128>(a) * b;

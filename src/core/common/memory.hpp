@@ -20,7 +20,7 @@
 namespace labeltrees {
 
 // Working memory aligned to a cache line that is reused from one task to the next.
-
+//
 // Not a growing array (see GrowingArray): resizing loses the content, and a block that has become far too large is
 // freed.
 template <class T>
@@ -68,7 +68,7 @@ class AlignedScratch {
 };
 
 // A growing array whose memory can be handed to NumPy.
-
+//
 // realloc moves blocks of more than 32 MB (glibc) by remapping their pages, and pages never written cost nothing. So
 // an array that outgrows a small block gets a larger one than that at once, and it never holds its data twice as a
 // growing std::vector does. Elements are not initialised.
@@ -138,9 +138,6 @@ class GrowingArray {
   int64_t capacity_ = 0;
 };
 
-// Working memory of finished calls, kept for the next ones. It has no lock: a child process that is forked while
-// another thread holds a lock would wait for that lock forever.
-
 // Bytes that vectors hold, whether they are used or not.
 template <class T>
 size_t held_bytes(const std::vector<T>& vector) {
@@ -153,6 +150,9 @@ size_t held_bytes(const std::vector<std::vector<T>>& vectors) {
   return total;
 }
 
+// Working memory of finished calls, kept for the next ones. It has no lock: a child process that is forked while
+// another thread holds a lock would wait for that lock forever.
+//
 // A Scratch that can grow with the size of a query has a method held_bytes(). If one query has made it large, it is
 // freed instead of being kept.
 template <class Scratch>

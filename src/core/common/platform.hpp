@@ -8,8 +8,8 @@
 
 namespace labeltrees {
 
-// Zeroed memory from the system, not from the allocator, so that unmap_pages returns it at once. Pages are only
-// taken when they are first written. Throws std::bad_alloc.
+// Zeroed memory from the system, not from the allocator, so that unmap_pages returns it at once. Pages are
+// allocated on first write. Throws std::bad_alloc.
 void* map_pages(int64_t n_bytes);
 void unmap_pages(void* memory, int64_t n_bytes);
 
@@ -17,11 +17,11 @@ void unmap_pages(void* memory, int64_t n_bytes);
 void advise_huge_pages(void* memory, int64_t n_bytes);
 
 // Zeroed memory that starts on a huge page boundary and uses huge pages if the system has them. For arrays that
-// are read at random: with pages of 4 KiB nearly every access also misses the processor's cache of page addresses.
+// are read at random: with pages of 4 KiB nearly every access also misses the TLB.
 class HugePageMemory {
  public:
   HugePageMemory() = default;
-  explicit HugePageMemory(int64_t n_bytes);  // pages are only taken when they are first written; throws std::bad_alloc
+  explicit HugePageMemory(int64_t n_bytes);  // pages are allocated on first write; throws std::bad_alloc
   HugePageMemory(HugePageMemory&& other) noexcept;
   HugePageMemory& operator=(HugePageMemory&& other) noexcept;
   ~HugePageMemory();

@@ -1,4 +1,4 @@
-// CPython's fast macros in the functions of the stable ABI, for the wheel that serves Python 3.12 and later
+// CPython's fast macros, rewritten with functions of the stable ABI, for the wheel that serves Python 3.12 and later
 // (docs/decisions/0051-builds-and-wheels.md). They keep CPython's names, so that other files are the same for both
 // builds.
 #pragma once
@@ -26,7 +26,7 @@ inline std::string name_of_type(nanobind::handle object) {
 
 #if defined(Py_LIMITED_API)
 
-// These are macros that use what the stable ABI lacks.
+// These macros use internals that the stable ABI does not have.
 #undef PySequence_Fast_GET_SIZE
 #undef PySequence_Fast_GET_ITEM
 
@@ -45,8 +45,8 @@ inline Py_ssize_t PyBytes_GET_SIZE(PyObject* bytes) { return PyBytes_Size(bytes)
 
 inline const char* PyUnicode_AsUTF8(PyObject* text) { return PyUnicode_AsUTF8AndSize(text, nullptr); }
 inline Py_ssize_t PyUnicode_GET_LENGTH(PyObject* text) { return PyUnicode_GetLength(text); }
-// The UTF-8 of ASCII text is the text itself, without a copy; other text is as long as its characters only if it is
-// ASCII. Half of a surrogate pair has no UTF-8.
+// A text is ASCII if its UTF-8 has as many bytes as the text has characters. For ASCII, CPython makes no copy. Half of
+// a surrogate pair has no UTF-8.
 inline bool PyUnicode_IS_ASCII(PyObject* text) {
   Py_ssize_t size = 0;
   if (PyUnicode_AsUTF8AndSize(text, &size) != nullptr) return size == PyUnicode_GetLength(text);

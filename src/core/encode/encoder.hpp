@@ -14,7 +14,7 @@
 
 namespace labeltrees::encode {
 
-// Collects the labels that have the names of the items read, for predictions without the items of the history.
+// Collects the labels that have the names of the items read, so that predictions can leave out a history.
 struct SeenLabels {
   const NameTable* label_names = nullptr;
   const int32_t* label_of_feature = nullptr;  // -1: none
@@ -81,7 +81,7 @@ class ContextEncoder {
   virtual void read(nb::handle context, const PartPlace& place, EncodeScratch& scratch) const = 0;
   virtual void finish(const PartPlace& place, EncodeScratch& scratch) const = 0;
 
-  // What one context is, for messages.
+  // A description of one context, for messages.
   const std::string& takes() const { return takes_; }
 
  protected:

@@ -10,7 +10,6 @@
 
 namespace labeltrees::encode {
 
-// A list of items as a row: one feature per item of a vocabulary.
 enum class ItemWeighting { log, count, binary };
 enum class RowNorm { none, l1, l2 };
 
@@ -18,9 +17,10 @@ struct ItemOptions {
   ItemWeighting weighting = ItemWeighting::log;
   RowNorm norm = RowNorm::none;
   std::optional<std::string> separator = std::nullopt;  // splits a context that is a str
-  bool is_column = false;  // names of a column: spaces around them do not count, and they are not items of a history
+  bool is_column = false;  // the items are names of a column: spaces around them are ignored; not a history
 };
 
+// A list of items as a row: one feature per item of a vocabulary.
 class ItemEncoder : public ContextEncoder {
  public:
   // names, ids: NativeNames; ids may be None. A name is looked up first, then an id.
@@ -112,7 +112,7 @@ class UnionEncoder : public ContextEncoder {
  private:
   void read_part(size_t number, nb::handle context, EncodeScratch& scratch) const;
 
-  nb::list keys_, objects_;  // keep what is pointed to alive
+  nb::list keys_, objects_;  // keep alive the objects that are pointed to
   std::vector<const ContextEncoder*> parts_;
   std::vector<std::string> names_;
   std::vector<PartPlace> places_;

@@ -101,7 +101,7 @@ NumPy<int64_t> propose_names(const NativeEvidence& native, const search::NativeR
   return to_numpy(std::move(labels));
 }
 
-// What each kind measures for `k` labels per query, -1 for none: an array (n_kinds * n * k,).
+// The measurement of each kind for the `k` labels of each query (padded with -1): an array (n_kinds * n * k,).
 NumPy<float> measure(const NativeEvidence& native, const search::NativeRows& queries, ConstArray<int64_t> labels,
                      int64_t k, int n_threads) {
   const search::QueryRows& rows = queries.rows;
@@ -130,7 +130,8 @@ NumPy<float> measure(const NativeEvidence& native, const search::NativeRows& que
   return to_numpy(std::move(measured));
 }
 
-// The labels that the items of each query propose beside its `k` labels, -1 for none: an array (n * n_proposed,).
+// The labels that the items of each query propose in addition to its `k` labels: an array (n * n_proposed,). Both lists
+// are padded with -1.
 NumPy<int64_t> propose(const NativeEvidence& native, const search::NativeRows& queries, ConstArray<int64_t> labels,
                        int64_t k, int n_threads) {
   const search::QueryRows& rows = queries.rows;
@@ -159,7 +160,7 @@ NumPy<int64_t> propose(const NativeEvidence& native, const search::NativeRows& q
   return to_numpy(std::move(proposed));
 }
 
-// Blended scores (n) of tree scores (n) and what kinds with these weights have measured (n_kinds * n).
+// Blends tree scores (n) with the measurements (n_kinds * n) of kinds that have these weights. Returns (n) scores.
 NumPy<float> blend_scores(ConstArray<float> scores, ConstArray<float> measured, ConstArray<float> weights,
                           ConstArray<uint8_t> multiplies) {
   Blend blend;

@@ -33,7 +33,7 @@ void EvidenceScratch::set_query(const Evidence& evidence, const int32_t* feature
   std::iota(strongest_.begin(), strongest_.end(), 0);
   if (!evidence.points_of_feature.indptr) return;
   if (n > evidence.n_query_features) keep_strongest(evidence);
-  // The search of the tree comes between this and the use of the lists, and pushes them out of the cache.
+  // Prefetch the lists: the search of the tree has pushed them out of the cache.
   for (int32_t place : strongest_) {
     const int64_t begin = evidence.points_of_feature.indptr[features_[place]];
     for (int64_t line = 0; line < 3; ++line) __builtin_prefetch(evidence.points_of_feature.columns + begin + 16 * line);
@@ -42,14 +42,14 @@ void EvidenceScratch::set_query(const Evidence& evidence, const int32_t* feature
 }
 
 void EvidenceScratch::keep_strongest(const Evidence& evidence) {
-  // One number to compare: the bits of floats from 0 on are in the order of the floats; then the smaller place first.
+  // One integer to compare: the bits of non-negative floats sort like the floats, and equal floats by place.
   const size_t n = features_.size();
   strengths_.resize(n);
   for (size_t i = 0; i < n; ++i) {
     const float strength = std::fabs(values_[i]) * evidence.feature_weights[features_[i]];
     strengths_[i] = uint64_t{std::bit_cast<uint32_t>(strength)} << 32 | (UINT32_MAX - static_cast<uint32_t>(i));
   }
-  // Few of many: a heap of the best so far takes half the time of nth_element, whose comparisons cannot be predicted.
+  // Only a few are kept: the heap of partial_sort takes half the time of nth_element, whose branches are mispredicted.
   std::partial_sort(strengths_.begin(), strengths_.begin() + evidence.n_query_features, strengths_.end(),
                     std::greater<uint64_t>());
   strongest_.resize(static_cast<size_t>(evidence.n_query_features));
@@ -121,14 +121,14 @@ void EvidenceScratch::clear_dense() {
 
 namespace {
 
-// Entries of the inverted index of names that a query reads: a few microseconds.
+// Maximum number of entries of the inverted index of names that a query reads; it takes a few microseconds.
 constexpr int64_t kMostPostings = 4096;
 
-// A query of fewer features than a row has entries / kStepsPerFeature looks them up in the row.
+// If the query has fewer features than (entries of the row) / kStepsPerFeature, each is looked up in the row.
 constexpr int64_t kStepsPerFeature = 16;
 
 // For kSearches features at once, the first of n places from `from` on whose column is not below the feature, or the
-// last place. Without branches, and side by side: one search alone would wait for each of its steps.
+// last place. The searches are branchless and interleaved, because each step of a search waits for the one before.
 constexpr size_t kSearches = 4;
 void lower_bounds(const int32_t* from, int64_t n, const int32_t* features, const int32_t** found) {
   for (size_t i = 0; i < kSearches; ++i) found[i] = from;
@@ -158,7 +158,7 @@ float EvidenceScratch::row_sum(const ShortRows& rows, int32_t label) const {
     }
     return sum;
   }
-  // Several sums: one alone would wait for each addition.
+  // Four sums hide the latency of the addition.
   float sums[4] = {};
   for (; at + 4 <= end; at += 4)
     for (int64_t j = 0; j < 4; ++j) sums[j] += dense_[rows.columns[at + j]] * from_upper_half(rows.values[at + j]);

@@ -1,17 +1,17 @@
 // Evidence beside the tree: it adjusts the scores of the labels that the tree proposes for a query.
 //
 // A kind of evidence measures every proposed label. Votes: the similarity of a training point is the sum of query value
-// * training value over the strongest features of the query (by value * weight), where every feature knows only the
-// training points in which it is strongest. The most similar points vote for their labels; a vote is a share of the
+// * training value over the strongest features of the query (by value * weight). Each feature lists only the training
+// points in which it is strongest. The most similar points vote for their labels; a vote is a share of the
 // similarities. All other kinds are rows of weights over features, one per label (centroids, item-to-item weights,
-// classifiers, names): the sum of weight * query value. It is cut to [0, 1], or, for classifiers and names, it is a
-// margin that becomes a score as in the tree.
+// classifiers, names), and measure the sum of weight * query value. The sum is clipped to [0, 1], or, for classifiers
+// and names, it is a margin that becomes a score as in the tree.
 //
 // Names also propose labels, by an inverted index from features to labels: those with the largest margins. The features
 // with the shortest lists come first, and at most kMostPostings entries are read, so that a query has a bounded cost.
 //
-// Item-to-item weights also propose labels: those with the largest sums over the items of the query, where every item
-// knows only the labels for which its weight is largest. A label that the trees do not propose has the score 0 there.
+// Item-to-item weights also propose labels: those with the largest sums over the items of the query. Each item lists
+// only the labels for which its weight is largest. A label that the trees do not propose has tree score 0.
 //
 // With the tree's score s, scores f_i of classifiers, other measures m_j in [0, 1], and weights g_i and a_j, the score
 // is
@@ -31,9 +31,7 @@
 
 namespace labeltrees::evidence {
 
-// The similarities of training points to a query, summed up feature by feature.
-
-// The upper half of a float.
+// The float with these upper 16 bits and zeros below.
 inline float from_upper_half(uint16_t upper) { return std::bit_cast<float>(static_cast<uint32_t>(upper) << 16); }
 
 struct SimilarPoint {
@@ -48,11 +46,11 @@ struct MoreSimilar {
   }
 };
 
-// One sum per training point. The points that got one are listed without a branch: which points a query meets cannot be
-// predicted, and a hash table with its branches took several times as long.
+// The similarities of training points to a query: one sum per point, added up feature by feature. The points with a sum
+// are listed without a branch: a branch would be mispredicted, and a hash table took several times as long.
 class PointSums {
  public:
-  // Prepares for at most `n_additions` of `n_points` points; all sums are 0.
+  // Prepares for at most `n_additions` additions to the sums of `n_points` points; all sums are 0.
   void start(int64_t n_points, int64_t n_additions) {
     if (static_cast<int64_t>(sums_.size()) < n_points) sums_.resize(static_cast<size_t>(n_points), 0.0f);
     if (static_cast<int64_t>(used_.size()) < n_additions + 1) used_.resize(static_cast<size_t>(n_additions + 1));
@@ -120,7 +118,7 @@ struct ShortRows {
   const uint16_t* values = nullptr;
 };
 
-// What the rows of a kind are multiplied with.
+// The query values that the rows of a kind are multiplied with.
 enum class QueryValues { kUnit, kGiven, kPresent };  // the query scaled to length 1, as given, or 1 for every feature
 
 // One kind of evidence.
@@ -128,7 +126,7 @@ struct Kind {
   enum class Measure { kVotes, kSum, kLogScore, kScore };
   Measure measure;
   float weight;
-  ShortRows rows;               // features of each label; not of votes. Columns rise within a row
+  ShortRows rows;               // features of each label, rising within a row; unused for votes
   const float* bias = nullptr;  // (n_labels) of kLogScore and kScore
   QueryValues values = QueryValues::kUnit;
   simd::ScoreLink link{};  // of kLogScore and kScore
@@ -145,7 +143,7 @@ class Blend {
     kinds_.push_back({weight, multiplies});
     (multiplies ? power_ : total_) += weight;
   }
-  // score: of the tree, times `weight` of the label. measured[i * stride]: what kind i has measured.
+  // score: of the tree, times `weight` of the label. measured[i * stride]: the measurement of kind i.
   float operator()(float score, float weight, const float* measured, size_t stride) const;
 
  private:
@@ -175,7 +173,7 @@ struct Evidence {
   const float* feature_weights = nullptr;  // how well each feature distinguishes points
   ShortRows labels_of_point;               // without values
   int64_t n_neighbours = 0;                // points that vote
-  int64_t n_query_features = 0;            // features of the query that look for points
+  int64_t n_query_features = 0;            // strongest features of the query, used to find points
   // For proposals of items.
   ShortRows labels_of_item;  // the labels for which each feature has the largest weights; null: no proposals
   int64_t n_proposed = 0;    // labels, at most
@@ -187,10 +185,10 @@ class EvidenceScratch {
   // Features are below n_features; if one appears twice, its values are added.
   void set_query(const Evidence& evidence, const int32_t* features, const float* values, int64_t n);
   void set_dense_query(const Evidence& evidence, const float* row);
-  // Either of them: a dense row has no features.
+  // Calls one of the two: `features` is null for a dense row.
   void set_row(const Evidence& evidence, const int32_t* features, const float* values, int64_t n);
 
-  // out (n_kinds, n): what each kind measures for each of n labels; for classifiers the logarithm of the score.
+  // out (n_kinds, n): the measurement of each kind for each of n labels; for classifiers the logarithm of the score.
   void measure(const Evidence& evidence, const int32_t* labels, int64_t n, float* out);
 
   // Appends the labels that the items of the query propose and that are not among `labels`, with the score 0.
@@ -218,7 +216,7 @@ class EvidenceScratch {
                      std::vector<search::ScoredLabel>& labels);
 
   // Replaces the scores of labels by the blended ones, and sorts the labels, best first. log_weights, indexed with
-  // ~label: what the scores were multiplied with; null for 1.
+  // ~label: logarithms of the label weights that the scores include; null: all weights are 1.
   void blend(const Evidence& evidence, std::vector<search::ScoredLabel>& labels, const float* log_weights);
 
  private:

@@ -9,7 +9,7 @@ namespace labeltrees::labels {
 
 namespace {
 
-constexpr double kRounding = 1e-5;  // so that all of several equal values are in the core
+constexpr double kRounding = 1e-5;  // so that equal values are all in the core
 
 // A value whose square is at least this belongs to the core.
 float core_limit(const float* values, int32_t n) {

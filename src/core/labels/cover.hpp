@@ -33,7 +33,7 @@ inline void transpose(const Indicator& matrix, std::vector<int64_t>& column_ptr,
 }
 
 // Greedy cover of the points by labels (the paper's Algorithm 1), nearly linear in the number of label occurrences.
-
+//
 // Repeats: the label whose remaining points weigh most takes their weight, and its points are removed. Equal weights:
 // the smaller label id.
 //

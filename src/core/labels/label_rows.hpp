@@ -12,7 +12,7 @@ struct LabelRow {
   int32_t length;  // of its embedding
   int32_t core;    // values of the embedding that belong to its core (put_cores_first); they are the first ones
   int32_t label;
-  int32_t copies;  // labels that it stands for, in a sample
+  int32_t copies;  // number of labels that it represents in a sample
   double weight;   // f_l(tradeoff), not normalised over the node; of all copies together
 };
 
@@ -25,17 +25,16 @@ struct LabelRows {
   int32_t n_columns;
 };
 
-// Work is cut into blocks of this many rows or columns for any number of threads, so that sums do not depend on it.
+// Work is cut into blocks of this many rows or columns. The size is the same for any number of threads, so that sums
+// are too.
 constexpr int64_t kBlock = 16384;
 
 inline int64_t n_blocks(int64_t n, int64_t size = kBlock) { return (n + size - 1) / size; }
 
-// Work whose result does not depend on the blocks is cut into smaller ones: a few thousand labels may have long rows.
+// Smaller blocks, for work whose result does not depend on them: even a few thousand labels may have long rows.
 constexpr int64_t kFewRows = 128;
 
-// Memory for the rows of labels.
-
-// Columns and values are owned, or borrowed from the caller.
+// Memory for the rows of labels. Columns and values are owned, or borrowed from the caller.
 struct RowBuffer {
   std::vector<LabelRow> rows;
   int32_t* columns = nullptr;  // null for dense rows

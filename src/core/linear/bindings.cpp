@@ -92,7 +92,7 @@ struct LinearProblem {
     return nb::make_tuple(need.fixed, need.largest_group, need.groups, need.result);
   }
 
-  // Per node, at most: the pairs of a point and a label, the rows, the values of the rows, and the bytes for training.
+  // Upper bounds per node: the pairs of a point and a label, rows, values of the rows, and bytes for training.
   Tuple<NumPy<int64_t>, NumPy<int64_t>, NumPy<int64_t>, NumPy<int64_t>> node_sizes(bool balanced) const {
     std::vector<int64_t> pairs, rows, values, bytes;
     {
@@ -109,8 +109,8 @@ struct LinearProblem {
                           to_numpy(std::move(bytes)));
   }
 
-  // What the classifiers of some groups lose on held-out points at each cost: (n_tasks, n_costs) losses, and per task
-  // the loss of constant margins and the number of held-out positives.
+  // The losses of the classifiers of some groups on held-out points at each cost (n_tasks, n_costs). Per task, also the
+  // loss of constant margins and the number of held-out positives.
   Tuple<NumPy<double>, NumPy<double>, NumPy<int64_t>> validate(ConstArray<int64_t> nodes,
                                                                ConstArray<int64_t> first_edges,
                                                                ConstArray<int64_t> n_edges, ConstArray<int64_t> strides,

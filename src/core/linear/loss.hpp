@@ -15,9 +15,9 @@ struct Loss {
   std::optional<float> start_alpha;
   // How far a classifier is from its optimum, from its largest and smallest projected gradient; compared with eps.
   float (*violation)(float largest, float smallest);
-  // The margin of a classifier whose rows are all positive, of this total cost.
+  // The margin of a classifier whose rows are all positive and have this total cost.
   float (*certain_margin)(float total_cost);
-  // The loss at a margin, times the sign of the class.
+  // The loss at a margin that has been multiplied with the sign of the class.
   float (*value)(float margin);
   // The mean loss of the best constant margin for a share of positives.
   double (*constant_loss)(double positive_share);

@@ -83,9 +83,8 @@ class MemoryGate {
   bool stopped_ = false;
 };
 
-// Where a thread stores finished classifiers: pages that grow without copying and are freed one by one.
-
-// A queue of weights: written at the end by one thread, later read from the front.
+// Stores the finished classifiers of a thread, in pages that grow without copying and are freed one by one. It is a
+// queue of weights: written at the end by one thread, later read from the front.
 class WeightQueue {
  public:
   static constexpr int64_t kWeightsPerChunk = 1 << 18, kBytesPerChunk = kWeightsPerChunk * 8;

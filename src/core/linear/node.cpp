@@ -97,8 +97,8 @@ void NodeRows::gather(const Points& points, const Occurrences& occurrences, int6
     if (point_weight) row_weight[row] = weight;
     total_weight += weight;
   }
-  // With more than half of all values nothing is copied and all columns are used. Dense rows are never copied. Sums
-  // over the columns depend on how many there are, so some of the points must not decide otherwise than all of them.
+  // A node with more than half of all values copies nothing and uses all columns. Dense rows are never copied. Sums
+  // over the columns depend on their number, so training on some of the points must decide as training on all of them.
   identity = points.dense() || 2 * n_values > points.n_values_of_all();
   if (identity) {
     columns = points.columns;

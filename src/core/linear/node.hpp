@@ -54,8 +54,6 @@ class Occurrences {
   std::vector<float> costs_;
 };
 
-// The rows a node's classifiers are trained on.
-
 // The scratch memory that a thread needs to gather rows; reset (all -1, all 0) between nodes.
 struct GatherScratch {
   std::vector<int32_t> row_of_point;
@@ -82,7 +80,7 @@ struct NodeRows {
   AlignedScratch<int32_t> row_of_pair;  // (pairs of the node) -1 for points without weight
   AlignedScratch<int32_t> features;     // (n_columns) the feature of each column; unused if identity
   bool identity = false;
-  std::vector<int32_t> points;  // (n_rows) the point of each row; only where they are asked for
+  std::vector<int32_t> points;  // (n_rows) the point of each row; only if requested
 
   // `extra`: more points (negative for every child), or null.
   void gather(const Points& points, const Occurrences& occurrences, int64_t pair_begin, int64_t pair_end,

@@ -55,7 +55,7 @@ void LaneSolver::solve(const NodeRows& node, const LaneTargets& targets, const L
   held_out_ = nullptr;
   simd::LanePass pass = begin(node, targets, options);
   const int lanes = kernels_->lanes;
-  // A child that all rows have, or none, needs no training.
+  // A child for which all rows are positive, or none, needs no training.
   for (int lane = 0; lane < targets.n_lanes; ++lane) {
     if (n_positive_[lane] > 0 && n_positive_[lane] < node.n_rows) pass.live |= static_cast<uint16_t>(1u << lane);
   }
@@ -96,8 +96,8 @@ void LaneSolver::set_rows(const NodeRows& node, const LaneTargets& targets) {
   }
 }
 
-// inverse_costs = 1 / (2 C_i): C times the row's weight times, for positives, the largest cost of the pairs below the
-// child, times the factor that balances the classes.
+// inverse_costs = 1 / (2 C_i). C_i is C times the row's weight, times the factor that balances the classes, and, for
+// positives, times the largest cost of the pairs below the child.
 void LaneSolver::set_costs(const NodeRows& node, const LaneTargets& targets, const LinearOptions& options) {
   const int lanes = kernels_->lanes;
   inverse_costs_.resize(node.n_rows * lanes);

@@ -32,8 +32,8 @@ struct LaneTargets {
   const float* pair_costs;                             // (pairs of the node) or null
 };
 
-// Classifiers to start from, one sparse row for each that is trained. They were trained on some of the points already:
-// those that are not new.
+// Existing classifiers to start from, one sparse row per classifier to train. They were trained on the points that are
+// not new.
 struct StartWeights {
   const int64_t* indptr;
   const int32_t* features;  // rising within a row
@@ -42,7 +42,7 @@ struct StartWeights {
   const uint8_t* is_new;  // (n_points)
 };
 
-// Adds the margins of one row. The number of lanes is a constant, so that the compiler makes vectors of them.
+// Adds the margins of one row. The number of lanes is a constant, so that the compiler vectorizes them.
 template <int Lanes>
 void add_margins(const NodeRows& node, int64_t row, const float* weights, float* margins) {
   for (int32_t i = 0; i < node.length[row]; ++i) {
@@ -51,7 +51,7 @@ void add_margins(const NodeRows& node, int64_t row, const float* weights, float*
   }
 }
 
-// What the classifiers of a group lose on held-out rows: at each cost, and if each only knew its share of positives.
+// The losses of the classifiers of a group on held-out rows: at each cost, and with the best constant margins.
 struct HeldOutLosses {
   std::vector<double> at_cost;
   double constant = 0;
@@ -66,17 +66,17 @@ class LaneSolver {
   void solve(const NodeRows& node, const LaneTargets& targets, const LinearOptions& options, uint64_t stream,
              const Job& job);
 
-  // The same, from the classifiers of the rows from `first_row` on of `start`. Rows that are not new get the dual
-  // variables that belong to these classifiers; the points of these classifiers that are not among the rows keep
-  // theirs.
+  // The same, but starts from the classifiers in `start`, from its row `first_row` on. Rows that are not new get the
+  // dual variables that match these classifiers. Earlier training points that are not among the rows keep their part of
+  // the weights.
   void solve_from(const StartWeights& start, int64_t first_row, const NodeRows& node, const LaneTargets& targets,
                   const LinearOptions& options, uint64_t stream, const Job& job);
 
-  // After solve_from: the weights of a lane's start whose features no row has, as numbers of its features.
+  // After solve_from: the weights of a lane's start whose features no row has, as positions in start.values.
   const std::vector<int64_t>& untouched(int lane) const { return untouched_[lane]; }
 
-  // Trains at each of the rising `costs` instead of options.cost, each time from the solution before, on the rows that
-  // are not held out. Adds up the loss on the held-out rows, for classifiers that have both kinds of training rows.
+  // Trains at each of the rising `costs` instead of options.cost, each time from the previous solution, on the rows
+  // that are not held out. Adds up the loss on the held-out rows, for classifiers with training rows of both classes.
   HeldOutLosses validate(const NodeRows& node, const LaneTargets& targets, const LinearOptions& options,
                          const std::vector<float>& costs, const uint8_t* held_out, uint64_t stream, const Job& job);
 

@@ -1,4 +1,4 @@
-// Training that goes on from existing classifiers.
+// Continues training from existing classifiers.
 #include <algorithm>
 
 #include "linear/solver.hpp"
@@ -44,7 +44,7 @@ void LaneSolver::set_start(const StartWeights& start, int64_t first_row, const N
   }
 }
 
-// At the optimum alpha follows from the margin of a row. A new row has no share in the weights.
+// At the optimum alpha follows from the margin of a row. New rows have not contributed to the weights yet.
 void LaneSolver::start_alpha(const StartWeights& start, const NodeRows& node, const simd::LanePass& pass,
                              const LinearOptions& options) {
   const int lanes = kernels_->lanes;

@@ -8,7 +8,7 @@ namespace labeltrees::linear {
 
 namespace {
 
-// Once the loss has risen by more than this share of it, higher costs are not tried.
+// Once the loss has risen by more than this share, the losses at higher costs are extrapolated.
 constexpr double kRise = 0.002;
 
 }  // namespace
@@ -61,7 +61,7 @@ HeldOutLosses LaneSolver::validate(const NodeRows& node, const LaneTargets& targ
   pass.alpha = alpha_.data();
   double rise = 0, curvature = 0;
   for (size_t i = 0; i < costs.size(); ++i) {
-    if (rise > 0) {  // the parabola through the last three; costs rise by equal factors
+    if (rise > 0) {  // extrapolate the last three by a parabola; costs rise by equal factors
       rise += curvature;
       found.at_cost[i] = found.at_cost[i - 1] + rise;
       continue;

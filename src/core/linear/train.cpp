@@ -227,7 +227,7 @@ class Training {
     return n;
   }
 
-  // The same for classifiers with a start, whose weights of features that no row has stay.
+  // The same for classifiers with a start, which keep their weights of features that no row has.
   int64_t keep_merged(const LaneGroup& group, const NodeRows& rows, Worker& worker) {
     const LaneSolver& solver = worker.solver;
     const StartWeights& start = *input_.start;

@@ -31,14 +31,14 @@ struct TrainInput {
   }
 };
 
-// A node, and a range of its edges that does not cut a group of lanes (lane_groups) in two.
+// A node, and a range of its edges that does not cut a group of lanes (lane_group) in two.
 struct NodeTask {
   int64_t node, first_edge, n_edges;
   float cost;  // C
 };
 
-// The edges of a node are trained in groups of at most kMaxLanes, as equal in size as possible. Returns the first edge
-// of group i relative to the node; that of i = n_groups is the number of edges.
+// The edges of a node are trained in groups of at most kMaxLanes, as equal in size as possible. lane_group returns the
+// first edge of group i relative to the node; for i = n_lane_groups it is the number of edges.
 inline int64_t n_lane_groups(int64_t n_edges) { return (n_edges + kMaxLanes - 1) / kMaxLanes; }
 inline int64_t lane_group(int64_t n_edges, int64_t i) { return n_edges * i / n_lane_groups(n_edges); }
 
@@ -59,8 +59,8 @@ struct SampledEdges {
   int64_t node, first_edge, n_edges, stride;
 };
 
-// For each task: what its classifiers lose on the points held out (n_points) if they are
-// trained on the others at each of the costs.
+// Trains the classifiers of each task at each of the costs, on the points that are not held out, and returns their
+// losses on those that are. held_out: (n_points).
 std::vector<HeldOutLosses> validate_linear(const TrainInput& input, const std::vector<SampledEdges>& tasks,
                                            const LinearOptions& options, const std::vector<float>& costs,
                                            const uint8_t* held_out, int n_threads, Job& job);

@@ -13,7 +13,7 @@ struct Scored {
   Score score;
   int32_t label;
 };
-using ScoredLabel = Scored<float>;  // often with a sum of logs
+using ScoredLabel = Scored<float>;  // the score is often a sum of logs
 
 // Higher score first; equal scores: smaller label first. A type instead of a function, so that the heap inlines it.
 struct BetterLabel {
@@ -23,7 +23,7 @@ struct BetterLabel {
   }
 };
 
-// At most m labels of each group. Labels belong to one group or to none (-1).
+// The maximum number of labels per group. A label belongs to one group or to none (-1).
 struct GroupLimits {
   std::vector<int32_t> group_of;  // by label
   std::vector<int32_t> most;      // by group
@@ -32,8 +32,8 @@ struct GroupLimits {
   int64_t most_of(int32_t group, int64_t factor) const { return factor * most[group]; }
 };
 
-// With limits, the list is the one that a pass over all labels, best first, finds if it skips labels whose group is
-// full: the best of the union of each group's best. So a label that belongs to a full group replaces the group's worst.
+// The best of the labels offered. With limits, the list is what a pass over all labels, best first, would collect if it
+// skipped labels of full groups. So a better label of a full group replaces the group's worst.
 template <class Score>
 class BestOf {
  public:
@@ -79,7 +79,8 @@ class BestOf {
  private:
   bool is_heap() const { return n_kept_ == k_ && !limits_; }
 
-  // Where more than k are kept, these are few, and sorted, best first: a heap took twice as long. So with limits.
+  // With limits, or if more than k labels are kept, the list is sorted, best first. It is short: a heap took twice as
+  // long.
   void offer_kept(const Scored<Score>& found) {
     if (heap_.size() < n_kept_)
       heap_.push_back(found);
@@ -114,7 +115,7 @@ class BestOf {
   const GroupLimits* limits_ = nullptr;
   int64_t factor_ = 1;
   Score limit_ = 0, kept_limit_ = 0;
-  std::vector<Scored<Score>> heap_;  // the worst at the front; best first where more than k are kept
+  std::vector<Scored<Score>> heap_;  // if is_heap(), the worst at the front; otherwise sorted, best first
 };
 
 using BestLabels = BestOf<float>;

@@ -29,8 +29,8 @@ struct NativeRows {
   std::vector<nb::object> arrays;
 };
 
-// Runs a search of n queries without the GIL: with a thread that watches for Ctrl-C where it is long enough for that to
-// matter.
+// Runs a search of n queries with the GIL released. A long search runs in another thread, while this one checks for
+// Ctrl-C.
 template <class Work>
 void run_search(Job& job, int64_t n_queries, Work&& work) {
   if (n_queries >= 1000) return run_job(job, nb::none(), work);
@@ -96,8 +96,6 @@ class ResultArrays {
   SearchResults results_{};
 };
 
-// The labels that a call to a predictor allows or excludes, and prepared sets of labels as Python objects.
-
 // A prepared set, kept alive with the engine that it belongs to.
 struct NativeLabelSet {
   nb::object engine;
@@ -136,7 +134,7 @@ struct LabelArgument {
   std::vector<int32_t> ids;
   bool given = false;
   int64_t n_unknown = 0;
-  nb::object unknown;  // the first name that is not known
+  nb::object unknown;  // the first unknown name
 
   LabelLists list() const {
     static const int32_t empty = 0;
@@ -145,15 +143,15 @@ struct LabelArgument {
   }
 };
 
-// Reads None, a prepared set of `owner`, or a list, tuple, set or array of label ids or names. Names that are not known
-// are counted and left out (see refuse_unknown); ids must exist. names: those of the labels, or null if they have none.
+// Reads None, a prepared set of `owner`, or a list, tuple, set or array of label ids or names. Unknown names are
+// counted and left out (see refuse_unknown); ids must exist. names: those of the labels, or null if they have none.
 void read_labels(nb::handle object, const char* name, const void* owner, int64_t n_labels,
                  const encode::NameTable* names, LabelArgument& labels);
-// Throws BadQuery if a name was not known, with similar ones.
+// Throws BadQuery if a name was unknown; the message suggests similar names.
 void refuse_unknown(const char* name, const LabelArgument& labels, const encode::NameTable* names);
 
-// Reads None, prepared weights of `owner`, or a dict from label ids or names to numbers of at least 0. Names that are
-// not known are left out. logs: keep logarithms.
+// Reads None, prepared weights of `owner`, or a dict from label ids or names to numbers of at least 0. Throws BadQuery
+// for an unknown name. logs: keep logarithms.
 void read_weights(nb::handle object, const void* owner, int64_t n_labels, const encode::NameTable* names, bool logs,
                   WeightArgument& weights);
 

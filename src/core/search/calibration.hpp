@@ -1,4 +1,4 @@
-// What scores mean as probabilities: a rising, piecewise linear function, the same as numpy.interp.
+// Maps scores to probabilities by a non-decreasing, piecewise linear function, as numpy.interp does.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace labeltrees::search {
 
 class Calibration {
  public:
-  // Both of one length, at least 1, finite and rising; scores are at least 0.
+  // Both have the same length, at least 1, and are finite, non-decreasing and at least 0.
   Calibration(std::vector<double> scores, std::vector<double> probabilities)
       : scores_(std::move(scores)), probabilities_(std::move(probabilities)) {}
 

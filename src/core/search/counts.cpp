@@ -15,7 +15,7 @@ T read(const uint8_t* at) {
   return value;
 }
 
-// Looks up the rows of one part, one feature at a time: the scalar twin of the chunk kernels.
+// Looks up the rows of one part, one feature at a time: the scalar equivalent of the chunk kernels.
 class PartCounter {
  public:
   PartCounter(const uint8_t* part, SearchCounts& counts)

@@ -1,5 +1,5 @@
-// Counts what searches do by replaying them in scalar code. The searches themselves count nothing, because that would
-// slow them down (docs/decisions/0023).
+// Counts the operations of searches by replaying them in scalar code. The searches themselves count nothing, because
+// that would slow them down (docs/decisions/0023).
 #pragma once
 
 #include <cstdint>

@@ -193,7 +193,7 @@ int64_t SearchEngine::write_selected(SearchScratch& scratch, const SearchRequest
   return write_found(found, [](const ScoredLabel& one) { return one.score; }, labels, scores);
 }
 
-// Labels by how often they occur, for a query without a feature.
+// Returns the most frequent labels, for a query without features.
 int64_t SearchEngine::finish_prior(SearchScratch& scratch, QueryInFlight& flight, const SearchRequest& request,
                                    int64_t* labels, float* scores) const {
   const SearchRequest wider = request.widened(std::min<int64_t>(request.n_compared(), n_labels_));
@@ -227,7 +227,7 @@ void SearchEngine::search(const QueryRows& rows, const SearchRequest& request, i
                           const SearchResults& results) {
   require_links(request);
   const SearchRequest wider = searched(request);
-  // One after another where time is measured, and where every search would have its own table of boosted weights.
+  // Searches run one after another if time is measured, or if each would need its own table of boosted weights.
   const bool per_query = request.candidates.per_query() || request.exclude.per_query();
   const bool in_turn = !results.microseconds && !request.max_microseconds && !(per_query && request.boosts.given());
   const size_t n_flights = in_turn ? SearchScratch::kInFlight : 1;
@@ -281,7 +281,7 @@ void SearchEngine::trace(int64_t tree, const QueryRow& row, const SearchRequest&
   flight.request = request;
   if (request.discounts)
     for (int64_t before = 0; before < tree; ++before) flight.request.discounts += trees_[before]->store.n_nodes();
-  // Lists per query are for a batch, of which this is one row.
+  // Lists per query are ignored: this row's place in their batch is unknown.
   if (!request.candidates.per_query() && !request.exclude.per_query()) {
     require_links(request);
     set_filters(flight, request, 0);

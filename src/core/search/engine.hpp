@@ -73,7 +73,7 @@ class SearchEngine {
   // The nodes that the search of one query opens in one tree, in order, and the labels it finds, unless null.
   void trace(int64_t tree, const QueryRow& row, const SearchRequest& request, std::vector<OpenNode>& opened,
              std::vector<int32_t>* found = nullptr);
-  // The margins of a node's children for every row, whose values are used as they are, without scaling.
+  // The margins of a node's children for every row. The values of the rows are not scaled.
   std::vector<float> margins(size_t tree, int32_t node, const QueryRows& rows) const;
   // One query: writes at most k labels and scores, and returns how many.
   int64_t search_one(const int32_t* features, const float* values, int64_t n, const SearchRequest& request,
@@ -84,9 +84,9 @@ class SearchEngine {
   // A set of labels for many searches.
   std::unique_ptr<LabelSet> make_set(const int32_t* ids, int64_t n) const;
   std::unique_ptr<LabelWeights> make_weights(const float* weights) const;  // one per label
-  // No search returns these labels from now on; those before this call may.
+  // Searches that start after this call never return these labels.
   void set_retired(const int32_t* ids, int64_t n);
-  // Queries without features get the most frequent labels from now on. counts: of the training points of each label.
+  // Queries without features get the most frequent labels from now on. counts: training points per label.
   void set_prior(const int64_t* counts, int64_t n_points) {
     prior_.set(counts, n_labels_, static_cast<double>(n_points));
   }
@@ -108,12 +108,12 @@ class SearchEngine {
   QueryForm form(size_t tree) const { return {n_features_, trees_[tree]->store.feature_rank(), matrices_, normalize_}; }
   void require_links(const SearchRequest& request) const;
   bool blends(const SearchRequest& request) const { return evidence_ && request.evidence; }
-  // What the trees are searched for: more labels than the request asks for, if the list is chosen from them.
+  // The request for the search of the trees: it asks for more labels if the list is chosen from those found.
   SearchRequest searched(const SearchRequest& request) const;
   void start(SearchScratch& scratch, const SearchRequest& request, size_t n_flights) const;
   void set_queries(QueryInFlight& flight, const QueryRow& row) const;
   void set_filters(QueryInFlight& flight, const SearchRequest& request, int64_t query) const;
-  // Starts the search for the query that was set. searched: of the request.
+  // Starts the search for the query that was set. searched: the result of searched(request).
   void begin(QueryInFlight& flight, const SearchRequest& request, const SearchRequest& searched, int64_t query) const;
   void begin_tree(QueryInFlight& flight) const;
   bool step(QueryInFlight& flight) const;  // false if the search has ended

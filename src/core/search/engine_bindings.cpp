@@ -13,8 +13,6 @@
 
 namespace labeltrees::search {
 
-// The methods of the search engine that count and time searches.
-
 namespace {
 
 Tuple<NumPy<int64_t>, NumPy<int64_t>, NumPy<int32_t>, NumPy<int32_t>, NumPy<float>, NumPy<int32_t>, NumPy<uint8_t>>

@@ -1,4 +1,4 @@
-// Which labels a search may return and what their scores are multiplied with.
+// Which labels a search may return, and the weights that their scores are multiplied with.
 #pragma once
 
 #include <algorithm>
@@ -49,16 +49,15 @@ class TreeLinks {
   std::vector<float> information_;  // of nodes
 };
 
-// A set of labels prepared for many searches: bitmaps of its labels and of the nodes that lead to them.
-
-// Bitmaps by tree, empty if they are not worth it.
+// One bitmap of nodes per tree; empty if it would not save time.
 using NodeBits = std::vector<std::vector<uint64_t>>;
 
 inline void set_bit(std::vector<uint64_t>& bits, int32_t id) { bits[id >> 6] |= uint64_t{1} << (id & 63); }
 inline bool has_bit(const uint64_t* bits, int32_t id) { return bits[id >> 6] >> (id & 63) & 1; }
 
+// A set of labels prepared for many searches: bitmaps of its labels and of the nodes that lead to them.
 struct LabelSet {
-  // A search that excludes fewer labels than one in this many gains nothing from knowing which nodes are empty.
+  // Sets with at least 1 / kExcludedShare of all labels get `outside`. For smaller ones it would not save time.
   static constexpr int64_t kExcludedShare = 8;
 
   const void* owner = nullptr;   // the engine whose trees the nodes belong to
@@ -101,7 +100,7 @@ struct LabelSet {
 // Weights that labels' scores are multiplied with, prepared for many searches: with the largest weight below each node.
 struct LabelWeights {
   const void* owner = nullptr;  // the engine whose trees the nodes belong to
-  const uint64_t number;        // no other weights of this process have it
+  const uint64_t number;        // unique in this process
   std::vector<std::vector<float>> tables;
   int64_t n_labels = 0;
 
@@ -157,7 +156,7 @@ class BoostedWeights {
       const int32_t label = boosts.labels[i];
       const float value = logs ? by_child[~label] + boosts.weights[i] : by_child[~label] * boosts.weights[i];
       change(&by_child[~label], value);
-      // The bound of a node is not lowered: it has other labels, whose weights may be as large as it says.
+      // The bound of a node is not lowered: other labels below it may have weights that large.
       for (int32_t node = links.parent_of_label(label); node >= 0 && by_child[node] < value;) {
         change(&by_child[node], value);
         node = links.parent_of_node(node);
@@ -207,8 +206,8 @@ struct RetiredLabels {
   }
 };
 
-// The retired labels of an engine. They may change while other threads search: a search takes them over when it starts,
-// and searches after a change only compare a number.
+// The retired labels of an engine. They may change while other threads search: a search takes them over when it starts.
+// If they have not changed, it only compares a version number.
 class RetiredState {
  public:
   void set(std::shared_ptr<const RetiredLabels> labels) {  // null: none
@@ -229,9 +228,7 @@ class RetiredState {
   std::shared_ptr<const RetiredLabels> labels_;
 };
 
-// Which labels a query may return, and how much their scores count.
-
-// Null for no restriction.
+// Which labels a query may return, and the weights of their scores. Null: no restriction.
 struct LabelFilter {
   const uint64_t* labels = nullptr;    // allowed labels
   const uint64_t* nodes = nullptr;     // nodes that lead to an allowed label
@@ -350,7 +347,7 @@ class QueryFilters {
   int64_t version_ = 0;  // of retired_
 };
 
-// What is known about a query without any feature: how frequent each label is.
+// The labels for a query without any feature: the most frequent ones.
 class LabelPrior {
  public:
   // counts: the number of training points of each label, of n_points in all; kept by the caller.
@@ -376,7 +373,7 @@ class LabelPrior {
   }
 
  private:
-  // The labels by falling count, when first needed: most models never see a query without features.
+  // Sorts the labels by falling count on first use: most models never see a query without features.
   void sort() const {
     for (int32_t label = 0; label < n_labels_; ++label)
       if (counts_[label] > 0) order_.push_back(label);

@@ -47,8 +47,8 @@ int64_t SingleAnswer::returned(nb::handle k_given) const {
 
 namespace {
 
-// The number with six significant digits: its decimal form is short. Powers of ten up to 1e22 are exact, so that the
-// division gives the double nearest to that decimal. Printing takes longer.
+// Rounds to six significant digits, so that the decimal form is short. Powers of ten up to 1e22 are exact, so that the
+// division gives the double nearest to that decimal. This is faster than printing.
 double six_digits(double value) {
   if (!(value > 1e-16 && value < 1e5)) {
     char text[32];
@@ -84,7 +84,7 @@ SingleAnswer::Call::Call(const SingleAnswer& self, const CallOptions& options, c
   request.candidates = candidates.list();
   request.candidate_set = candidates.set;
   request.exclude_set = exclude.set;
-  if (exclude.set) exclude.given = false;  // `exclude` is from here on the list beside the set
+  if (exclude.set) exclude.given = false;  // from here on, `exclude` is only the list beside the set
   exclude.set = nullptr;
   if (seen && !seen->empty()) {
     exclude.given = true;
@@ -102,8 +102,9 @@ SingleAnswer::Call::Call(const SingleAnswer& self, const CallOptions& options, c
     request.k = k;
     return;
   }
-  // Discounts hold for searches among all labels. A few excluded labels are searched for too and dropped from the list;
-  // otherwise the search is exact. So it is with evidence, which needs a full list of labels that are not excluded.
+  // Discounts are valid only for searches among all labels. If few labels are excluded, the search finds them too, and
+  // they are dropped from the list. Otherwise the search is exact. It is also exact if labels are excluded with
+  // evidence, which needs a full list of labels that are not excluded.
   const auto n_excluded = static_cast<int64_t>(exclude.ids.size());
   const bool fits = n_excluded == 0 || (!request.evidence && k + n_excluded <= request.k);
   if (!candidates.given && !request.exclude_set && fits) {
@@ -332,7 +333,7 @@ void NativePredictor::refuse(nb::handle first) const {
                  encode::shown(first) + ". Fit on texts, or on a Dataset with an encoder, to ask with texts or items");
 }
 
-// From the string or the list of items to the labels without Python in between.
+// Predicts the labels of a text or a list of items without Python in between.
 nb::tuple NativePredictor::predict_context(nb::handle context, const CallOptions& options) const {
   if (!encoder_) refuse(context);
   ScratchPool<encode::EncodeScratch>::Borrowed scratch(scratches_);

@@ -14,9 +14,6 @@
 
 namespace labeltrees::search {
 
-// What the predictors of both model families share: the number of labels of a call, the labels that it allows, and what
-// it returns.
-
 // A contiguous array with one dimension, read through the buffer protocol (about 0.1 us; nanobind's ndarray takes 0.5).
 class ArrayBuffer {
  public:
@@ -51,7 +48,7 @@ struct CallOptions {
   bool as_lists = false;
 };
 
-// Calls method(arguments of the query..., options...) bound with the names and defaults of all options of a call.
+// Binds method(arguments of the query..., options...) with the names and defaults of all options of a call.
 template <class Class, class Method, class... Extra>
 void def_call(Class& bound, const char* name, Method&& method, const Extra&... extra) {
   bound.def(name, method, extra..., nb::arg("k").none() = nb::none(), nb::arg("exclude").none() = nb::none(),
@@ -63,7 +60,7 @@ void def_call(Class& bound, const char* name, Method&& method, const Extra&... e
 // The labels that have the names of the items in a history.
 using SeenList = std::vector<int32_t>;
 
-// Runs the searches of a predictor, one per call.
+// Runs the searches of a predictor, one per call. Shared by both model families.
 class SingleAnswer {
  public:
   // owner: the native engine, which label sets must belong to. k: the number of labels that a call returns by default.
@@ -101,7 +98,7 @@ class SingleAnswer {
   }
 
  private:
-  // One call: its request, and what the request points into.
+  // One call: its request and the data that the request points into.
   struct Call {
     Call(const SingleAnswer& self, const CallOptions& options, const SeenList* seen);
     // Where the excluded labels were searched for too: removes them, and returns how many labels remain.

@@ -15,14 +15,14 @@
 
 namespace labeltrees::search {
 
-// Whether no value is infinite or NaN: their exponent has all bits set. On integers, so that it runs in vectors.
+// Whether no value is infinite or NaN: their exponent has all bits set. Works on integers, so that it is vectorized.
 inline bool all_finite(const float* values, int64_t n) {
   uint32_t bad = 0;
   for (int64_t i = 0; i < n; ++i) bad |= (std::bit_cast<uint32_t>(values[i]) & 0x7FFFFFFF) >= 0x7F800000;
   return !bad;
 }
 
-// The form that a tree's chunks need a query in.
+// How a query must be prepared for a tree's chunks.
 struct QueryForm {
   int64_t n_features;
   const int32_t* feature_rank;  // null for matrices
@@ -111,9 +111,7 @@ class SearchQuery {
   bool ceilings_hold_ = true, empty_ = true;
 };
 
-// The queries of a batch, and whether they are what the search relies on.
-
-// CSR rows, or, with indptr null, dense rows of n_features values.
+// The queries of a batch: CSR rows, or, with indptr null, dense rows of n_features values.
 struct QueryRows {
   int64_t n;
   const int64_t* indptr;

@@ -50,14 +50,14 @@ struct SearchRequest {
   const float* discounts = nullptr;
   LabelLists candidates;  // the labels allowed
   LabelLists exclude;     // labels not to return
-  // The same, prepared. With both a set and a list, labels in either are excluded; there is only one of candidates.
+  // The same, prepared. With both a set and a list, labels in either are excluded; candidates have only one.
   const LabelSet* candidate_set = nullptr;
   const LabelSet* exclude_set = nullptr;
-  const LabelWeights* weights = nullptr;     // what the scores of labels are multiplied with
+  const LabelWeights* weights = nullptr;     // factors of the scores of labels
   Boosts boosts;                             // the same for some labels, on top of `weights`
   const GroupLimits* limits = nullptr;       // at most m labels of each group
   int64_t limit_factor = 1;                  // set by `widened`
-  const Calibration* calibration = nullptr;  // returned scores become probabilities; those of the prior are already
+  const Calibration* calibration = nullptr;  // makes returned scores probabilities; those of the prior already are
   float threshold = 0.0f;                    // leave out labels whose score is below it, before calibration
   float returned_threshold = 0.0f;           // the same for returned scores
   float diversity = 0.0f;                    // how much the similarity of labels counts against their scores, in [0, 1]
@@ -79,18 +79,18 @@ struct SearchRequest {
   bool has_weights() const { return weights || boosts.given(); }
   // Whether labels must be chosen from those found, or some dropped.
   bool selects() const { return limits || threshold > 0.0f || diversity > 0.0f; }
-  // Whether the lists are those of all labels and their own scores.
+  // Whether rules restrict the labels, change their scores or select from the labels found.
   bool has_rules() const {
     return candidates.given() || candidate_set || exclude.given() || exclude_set || has_weights() || limits ||
            threshold > 0.0f || diversity > 0.0f;
   }
-  // Labels that diversity chooses from.
+  // The number of labels that diversity chooses from.
   int64_t n_compared() const {
     if (!(diversity > 0.0f)) return k;
     return std::max(k, std::min<int64_t>(10 * k, 100));
   }
-  // The same search for n labels, at least k. Groups may have more labels in proportion: then the n labels contain k
-  // that respect the limits, if there are so many.
+  // The same search for n labels, at least k. The limits of groups grow in proportion, so that the n labels contain k
+  // that respect the limits, if that many exist.
   SearchRequest widened(int64_t n) const {
     SearchRequest wider = *this;
     wider.limit_factor = std::max<int64_t>(n / std::max<int64_t>(k, 1), 1);

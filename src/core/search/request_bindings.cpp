@@ -164,8 +164,6 @@ void read_weights(nb::handle object, const void* owner, int64_t n_labels, const 
   weights.labels = std::move(labels.ids);
 }
 
-// The bindings of search requests and of the rows of a batch.
-
 namespace {
 
 template <class T>
@@ -194,8 +192,8 @@ const LabelSet* keep_set(const nb::object& set, std::vector<nb::object>& kept) {
   return nb::cast<const NativeLabelSet&>(set).set.get();
 }
 
-// settings: the Python SearchRequest, which is read once. k, n_candidates and evidence: what of it holds for this
-// model. The other arguments are its labels and discounts in native form.
+// settings: the Python SearchRequest, which is read once. k, n_candidates and evidence: their values for this model.
+// The other arguments are its labels and discounts in native form.
 void make_request(NativeRequest* self, nb::handle settings, int64_t k, int64_t n_candidates, bool evidence,
                   Optional<float> discounts, Optional<int64_t> candidate_ptr, Optional<int32_t> candidates,
                   Optional<int64_t> exclude_ptr, Optional<int32_t> exclude, Object<NativeLabelSet> candidate_set,
@@ -245,9 +243,9 @@ void make_limits(NativeGroupLimits* self, ConstArray<int32_t> group_of, ConstArr
   const auto n_groups = static_cast<int32_t>(most.size());
   for (size_t i = 0; i < group_of.size(); ++i)
     if (group_of.data()[i] < -1 || group_of.data()[i] >= n_groups)
-      throw std::invalid_argument("groups must be numbers of groups, or -1");
+      throw std::invalid_argument("group_of must hold the number of a group, or -1, for each label");
   if (std::any_of(most.data(), most.data() + most.size(), [](int32_t n) { return n < 0; }))
-    throw std::invalid_argument("the most labels of a group must be at least 0");
+    throw std::invalid_argument("the maximum number of labels of a group must be at least 0");
   new (self) NativeGroupLimits{
       {{group_of.data(), group_of.data() + group_of.size()}, {most.data(), most.data() + most.size()}}};
 }
@@ -258,7 +256,7 @@ void make_calibration(Calibration* self, ConstArray<double> scores, ConstArray<d
   for (const auto& values : {scores, probabilities})
     for (size_t i = 0; i < values.size(); ++i)
       if (!(values.data()[i] >= (i ? values.data()[i - 1] : 0.0) && std::isfinite(values.data()[i])))
-        throw std::invalid_argument("scores and probabilities of a calibration must be finite, and rise from 0");
+        throw std::invalid_argument("scores and probabilities of a calibration must be finite, >= 0 and sorted");
   new (self) Calibration({scores.data(), scores.data() + scores.size()},
                          {probabilities.data(), probabilities.data() + probabilities.size()});
 }
@@ -304,7 +302,7 @@ void bind_search_request(nb::module_& module) {
           nb::arg("engine"));
 
   nb::class_<NativeGroupLimits>(module, "LabelLimits",
-                                "Groups of labels and the most labels of each, prepared; made by `label_limits`.")
+                                "Groups of labels with the maximum number of labels of each; made by `label_limits`.")
       .def("__init__", &make_limits, nb::arg("group_of").noconvert(), nb::arg("most").noconvert())
       .def("__len__", [](const NativeGroupLimits& self) { return self.limits.most.size(); })
       .def("__repr__",
@@ -314,7 +312,7 @@ void bind_search_request(nb::module_& module) {
            })
       .def_prop_ro("n_labels", [](const NativeGroupLimits& self) { return self.limits.group_of.size(); });
 
-  nb::class_<Calibration>(module, "Calibration", "What scores mean as probabilities: a rising function.")
+  nb::class_<Calibration>(module, "Calibration", "Maps scores to probabilities by a non-decreasing function.")
       .def("__init__", &make_calibration, nb::arg("scores").noconvert(), nb::arg("probabilities").noconvert())
       .def("__call__", &Calibration::operator(), nb::arg("score"))
       .def("lowest_score", &Calibration::lowest_score, nb::arg("probability"));

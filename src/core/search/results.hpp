@@ -1,4 +1,4 @@
-// Where the searches of a batch write what they found.
+// The results of a batch of searches.
 #pragma once
 
 #include <algorithm>
@@ -67,14 +67,14 @@ struct SearchResults {
   }
 };
 
-// Many queries on some threads, for the engines of both model families.
-
+// Searches for many queries on several threads, for the engines of both model families.
+//
 // Calls start(scratch) once per thread, then search(first, end, scratch) for ranges of queries.
 template <class Scratch, class Start, class Search>
 void search_batch(ScratchPool<Scratch>& pool, int64_t n_queries, int n_threads, Job& job, Start&& start,
                   Search&& search) {
   n_threads = std::max(n_threads, 1);
-  // Long ranges, because searches in flight run dry at the end of each, but several per thread.
+  // Ranges are long, because fewer searches are in flight at the end of each. But every thread gets several.
   const int64_t per_task = std::clamp<int64_t>(n_queries / (8 * n_threads), 32, 512);
   using Borrowed = typename ScratchPool<Scratch>::Borrowed;
   std::vector<std::unique_ptr<Borrowed>> borrowed(static_cast<size_t>(n_threads));

@@ -26,7 +26,7 @@
 // best-first search.
 //
 // Most of the time of a search in a large model is waiting for memory. So the search is a sequence of steps, each of
-// which asks for the memory that the next one reads: open a node, look up the query's features in each level of its
+// which prefetches the memory that the next one reads: open a node, look up the query's features in each level of its
 // index, sum up the rows found. The engine takes steps of several searches in turn (SearchEngine::search).
 #pragma once
 

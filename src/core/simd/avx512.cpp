@@ -83,7 +83,7 @@ static inline void list_rows(__mmask16 found, __m512i row, __m512 value, PairRow
   __mmask16 is_single = _mm512_mask_cmpeq_epi32_mask(found, count, _mm512_set1_epi32(1));
   __mmask16 is_full = _mm512_mask_cmpeq_epi32_mask(found, count, _mm512_set1_epi32(chunk::kFullRow));
   __mmask16 is_masked = _mm512_mask_cmpeq_epi32_mask(found, count, _mm512_set1_epi32(chunk::kMaskRow));
-  // A single weight: the child's place, and its product with the value at once.
+  // For a single weight, list the child's place and the product of weight and value.
   __m512 weight = _mm512_cvtph_ps(_mm512_cvtepi32_epi16(_mm512_srli_epi32(slot, 16)));
   append(rows.single, is_single, _mm512_and_si512(at, _mm512_set1_epi32(0xFF)), count, _mm512_mul_ps(weight, value));
   append(rows.full, is_full, at, count, value);
@@ -95,7 +95,7 @@ static inline __mmask16 first_lanes(int64_t n) {
   return n >= 16 ? static_cast<__mmask16>(0xFFFF) : static_cast<__mmask16>((1u << n) - 1);
 }
 
-// The first list may be the one that is read: what is written never passes the place being read.
+// The first output list may be the input list: writing never gets ahead of reading.
 template <class Rows>
 static inline void list_rows(const ChunkRowList& waiting, Rows& rows) {
   const int64_t n = waiting.n;
@@ -130,7 +130,7 @@ struct MaskSums {
   void start(const float* bias, int n_children) {
     sums = _mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << n_children) - 1), bias);
   }
-  // mask: where its 16 bits lie; from memory they reach the mask register without passing the busiest port.
+  // mask: address of its 16 bits. A load from memory into the mask register avoids the busiest port.
   void add(const uint8_t* weights, const void* mask, float value) {
     __m512 row = _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(weights)));
     __mmask16 present = _load_mask16(static_cast<__mmask16*>(const_cast<void*>(mask)));

@@ -2,8 +2,8 @@
 //
 // The margins of sparse chunks are computed in loops over all features of the query: look them up, then add the rows
 // that were found. The loads of a loop do not depend on each other, so many cache misses overlap. Hits are collected
-// without a branch: half of the lookups hit, and a mispredicted branch costs more than a lookup. Each step asks for the
-// memory that the next one reads, so that a caller can do something else in between.
+// without a branch: half of the lookups hit, and a mispredicted branch costs more than a lookup. Each step prefetches
+// the memory that the next one reads, so that a caller can do something else in between.
 namespace labeltrees::simd::LABELTREES_ISA {
 
 static inline const float* bias_of(const uint8_t* part, const chunk::ChunkHeader& header) {
@@ -126,7 +126,7 @@ static void sum_pair_rows(const uint8_t* part, const chunk::ChunkHeader& header,
   const ChunkRowList &single = rows.lists[0], &full = rows.lists[1], &masked = rows.lists[2], &listed = rows.lists[3];
   const float* bias = bias_of(part, header);
   for (int child = 0; child < header.n_children; ++child) margins[child] = bias[child];
-  // All 256: lanes beyond a row's weights add zero to whatever child the next bytes happen to name.
+  // Set all 256, because lanes beyond a row's weights add zero to whatever child the next bytes name.
   for (int child = header.n_children; child < chunk::kMostChildren; ++child) margins[child] = 0.0f;
   int n_masks = (header.n_children + 15) / 16;
   add_full(part + at.dense, full, 16 * n_masks, margins);

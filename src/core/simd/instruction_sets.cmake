@@ -13,15 +13,15 @@ function(labeltrees_kernels target)
     set_source_files_properties(${simd}/avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma;-mf16c;-mbmi2")
     set(avx512 -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx2 -mfma -mf16c -mbmi2 -mprefer-vector-width=512)
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-      # GCC 12 takes the undefined vectors inside its own AVX-512 intrinsics for mistakes.
+      # GCC 12 warns about undefined vectors inside its own AVX-512 intrinsics.
       list(APPEND avx512 -Wno-uninitialized -Wno-maybe-uninitialized)
     endif()
     set_source_files_properties(${simd}/avx512.cpp PROPERTIES COMPILE_OPTIONS "${avx512}")
   elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
     set(arm)
     target_compile_definitions(${target} PRIVATE LABELTREES_ARM=1)
-    # Every ARM processor has fused multiply-add. Only the NEON kernels use it, so the baseline gives the bytes of other
-    # processors (docs/decisions/0001-run-time-dispatch.md).
+    # Every ARM processor has fused multiply-add. Only the NEON kernels use it, so the baseline gives the same bytes as
+    # on other processors (docs/decisions/0001-run-time-dispatch.md).
     target_compile_options(${target} PRIVATE -ffp-contract=off)
     set_source_files_properties(${simd}/neon.cpp PROPERTIES COMPILE_OPTIONS "-ffp-contract=fast")
   endif()

@@ -17,7 +17,7 @@ struct TextKernels {
   void (*add_to_rows)(float* rows, int64_t stride, const int32_t* ids, int64_t n, const float* addend);
   // out[i] = rows[ids[i]] . x
   void (*dot_rows)(const float* rows, int64_t stride, const int32_t* ids, int64_t n, const float* x, float* out);
-  // out[i] = 1 / (1 + exp(-values[i])); room in both for the next multiple of 16.
+  // out[i] = 1 / (1 + exp(-values[i])); both arrays have room for the next multiple of 16 elements.
   void (*sigmoids)(const float* values, int64_t n, float* out);
   // For every i, with row = rows[ids[i]], all different: gradient += step[i] row, then row += step[i] x.
   void (*step_rows)(float* rows, int64_t stride, const int32_t* ids, const float* step, int64_t n, const float* x,
@@ -58,8 +58,8 @@ struct Kernels {
   float (*dense_dot)(const float* a, const float* b, int64_t n);
   // margins[c] = bias[c] + sum_i value[i] * weight of (feature[i], child c), for one part of a chunk. Capacity 256.
   void (*chunk_margins)(const uint8_t* part, const ChunkQuery& query, float* margins);
-  // The same in steps: find_rows until it returns false, then sum_rows. Each step asks for the memory that the next one
-  // reads, without waiting for it.
+  // The same in steps: find_rows until it returns false, then sum_rows. Each step prefetches the memory that the next
+  // one reads.
   bool (*find_rows)(const uint8_t* part, const ChunkQuery& query, ChunkRows& rows);
   void (*sum_rows)(const uint8_t* part, const ChunkQuery& query, const ChunkRows& rows, float* margins);
   PathScoresTable path_scores;

@@ -41,7 +41,7 @@ struct ScoreLink {
 // A row of a node's problem; one struct, because rows are visited in random order.
 struct LaneRow {
   int64_t begin;       // where it starts in columns and values
-  int32_t length;      //
+  int32_t length;      // number of its values
   float squared_norm;  // with the bias feature
   uint16_t positive;   // bit per lane
   uint16_t active;     // lanes that have not shrunk it
@@ -51,7 +51,7 @@ struct LaneRow {
 struct LanePass {
   LaneRow* rows;
   const int32_t* columns;      // node-local; null for dense rows, which are all as long as the weights
-  const float* values;         //
+  const float* values;         // of all rows
   float bias_value;            // the bias feature
   float inverse_cost;          // 1 / (2 C) for squared hinge, if all costs are equal
   const float* inverse_costs;  // (n_rows, lanes) or null

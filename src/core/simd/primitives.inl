@@ -1,4 +1,4 @@
-// What the primitives of every instruction set work on. Each <instruction set>.cpp defines LABELTREES_ISA, includes
+// Types shared by the primitives of every instruction set. Each <instruction set>.cpp defines LABELTREES_ISA, includes
 // this file, defines its primitives (or takes those of scalar.inl), and then includes kernels.inl, the algorithms over
 // them:
 //

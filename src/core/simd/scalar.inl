@@ -63,7 +63,7 @@ static inline void list_row(uint32_t row, float value, PairRows& rows) {
   rows.listed.n += 1 & ~(is_single | is_full | is_masked);
 }
 
-// The first list may be the one that is read: what is written never passes the place being read.
+// The first output list may be the input list: writing never gets ahead of reading.
 template <class Rows>
 static inline void list_rows(const ChunkRowList& waiting, Rows& rows) {
   const int64_t n = waiting.n;

@@ -71,7 +71,7 @@ static inline __attribute__((always_inline)) void prefetch_row(const LanePass& p
 
 // Dual coordinate descent of min_a 1/2 a'(Q + D)a - sum(a), a >= 0, Q_ij = y_i y_j x_i.x_j, D_ii = 1 / (2 C_i), with
 // w = sum a_i y_i x_i kept up to date: per row G = y w.x - 1 + D a, a <- max(0, a - G / (Q_ii + D_ii)).
-// long because the loop keeps all its state in vector registers.
+// The function is long because the loop keeps all its state in vector registers.
 template <int lanes, bool dense>
 static int64_t hinge_pass(LanePass& pass) {
   using Ops = LaneOps<lanes>;
@@ -307,7 +307,7 @@ static __attribute__((noinline)) void hinge_scores_of_any_power(const float* mar
 // -max(0, 1 - margin)^power
 static void hinge_scores(const float* margins, int64_t n, float base, float power, float* scores) {
   if (power != 3.0f && power != 2.0f) return hinge_scores_of_any_power(margins, n, base, power, scores);
-  n &= ~int64_t{15};  // n is a multiple of 16; the compiler then needs no loop for a rest
+  n &= ~int64_t{15};  // n is a multiple of 16; the compiler then needs no remainder loop
   for (int64_t i = 0; i < n; ++i) {
     float loss = 1.0f - margins[i];
     loss = loss < 0.0f ? 0.0f : loss;

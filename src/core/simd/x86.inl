@@ -7,7 +7,7 @@ static void add_listed(const uint8_t* entries, const ChunkRowList& rows, float* 
   for (int64_t i = 0; i < rows.n; ++i) {
     int count = static_cast<int>(rows.which[i]);
     const uint8_t *weights = entries + 2 * int64_t{rows.at[i]}, *children = weights + 2 * count;
-    // Four at a time, those beyond the row zeroed: most rows are done in one round, so the loop's end is well guessed.
+    // Four at a time, with zeros beyond the row. Most rows take one round, so the loop branch is predicted well.
     const __m128i lanes = _mm_set_epi32(3, 2, 1, 0);
     __m128 value = _mm_set1_ps(rows.value[i]);
     for (; count > 0; count -= 4, weights += 8, children += 4) {

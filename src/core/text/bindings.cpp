@@ -48,8 +48,8 @@ class Corpus {
     run_job(job, progress, [&] { vocabulary = count_words(*source_, settings_, min_count, max_entries, job); });
   }
 
-  // Reads the texts with other words and buckets than those counted: those of a model that is trained further. IN:
-  // words, then label tokens; of buckets only the lower halves. The numbers of tokens and lines stay.
+  // Replaces the counted words and buckets by those of a model whose training continues. IN: words, then label tokens;
+  // of buckets only the lower halves. The numbers of tokens and lines do not change.
   void set_vocabulary(ConstArray<uint8_t> text, ConstArray<int64_t> ends, ConstArray<int64_t> counts, int64_t n_words,
                       ConstArray<uint64_t> buckets) {
     vocabulary.text.assign(text.data(), text.data() + text.size());

@@ -41,7 +41,7 @@ inline FastTextEntries read_fasttext_entries(const uint8_t* bytes, int64_t n_byt
   return entries;
 }
 
-// fastText's Huffman tree of the labels: it takes counts from the last one on, and a node before a label with the same
+// fastText's Huffman tree of the labels: it takes labels from the last one on, and a node before a label with the same
 // count. Returns the children: node i has children[2 i] and children[2 i + 1], the root is node 0, and node i has row
 // L - 2 - i of fastText's output matrix. Needs at least two labels and counts >= 0.
 inline std::vector<int32_t> fasttext_huffman(const int64_t* counts, int64_t n_labels) {

@@ -91,7 +91,6 @@ class FeatureMap {
   TextSettings settings_;
 };
 
-// Turns texts into sparse tf-idf rows over the model's features, for the label embeddings of a tree.
 struct BagSettings {
   int64_t min_texts_of_word, min_texts_of_ngram;  // features in fewer texts are left out
 };
@@ -106,7 +105,8 @@ struct Bag {
   std::vector<int32_t> labels;
 };
 
-// IN: n_rows, of the input matrix. Texts of a file without labels are left out.
+// Turns texts into sparse tf-idf rows over the model's features, for the label embeddings of a tree. IN: n_rows, of the
+// input matrix. Texts of a file without labels are left out.
 Bag make_bag(const TextSource& source, const FeatureMap& features, int64_t n_rows, const BagSettings& settings,
              Job& job);
 

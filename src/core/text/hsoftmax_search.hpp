@@ -79,7 +79,7 @@ class HsEngine {
   std::unique_ptr<search::LabelWeights> make_weights(const float* weights);  // one per label
   // No search returns these labels from now on.
   void set_retired(const int32_t* ids, int64_t n);
-  // Texts without features get the most frequent labels from now on. counts: of the training points of each label.
+  // Texts without features get the most frequent labels from now on. counts: training points per label.
   void set_prior(const int64_t* counts, int64_t n_points) {
     prior_.set(counts, n_labels(), static_cast<double>(n_points));
   }
@@ -95,7 +95,7 @@ class HsEngine {
               float* scores, search::SearchStats& stats) const;
   void descend(HsScratch::Open at, const search::SearchRequest& request, const float* hidden,
                search::SearchClock::time_point deadline, HsScratch& scratch, search::SearchStats& stats) const;
-  // What a node is compared by.
+  // The value by which nodes are compared.
   static double priority_of(double score, int32_t node, const search::SearchRequest& request,
                             const search::LabelFilter& filter) {
     if (request.discounts) return score * request.discounts[node];
@@ -115,7 +115,7 @@ class HsEngine {
     return 1.0f / (1.0f + std::exp(-margin));
   }
   bool can_win(double priority, const HsScratch& scratch) const { return priority * slack_ >= scratch.best.limit(); }
-  // Where links are needed.
+  // Makes the links if the request needs them.
   void require_links(const search::SearchRequest& request) {
     if (request.candidates.given() || request.boosts.given() || request.diversity > 0.0f) links_.require();
   }
@@ -134,8 +134,8 @@ class HsEngine {
   ScratchPool<HsScratch> pool_;
 };
 
-// Counts what searches of the text model do by replaying them. The searches themselves count nothing,
-// because that would slow them down (docs/decisions/0023).
+// Counts the operations of searches of the text model by replaying them. The searches themselves count nothing, because
+// that would slow them down (docs/decisions/0023).
 struct HsCounts {
   int64_t bytes = 0;       // of the text
   int64_t features = 0;    // words and n-grams, including those without a row

@@ -113,8 +113,8 @@ class Worker {
     add_to_rows(rows, n_rows);
   }
 
-  // Adds the gradient to the text's rows and prefetches the rows of the next text. A few rows of each in turns: so many
-  // prefetches one after the other would wait for memory.
+  // Adds the gradient to the text's rows and prefetches the rows of the next text. The two alternate every few rows:
+  // many consecutive prefetches would wait for memory.
   void add_to_rows(const int32_t* rows, int64_t n_rows) {
     const std::vector<int32_t>& later = next_.features.rows;
     const auto n_later = has_next_ && next_.weight > 0 ? static_cast<int64_t>(later.size()) : 0;

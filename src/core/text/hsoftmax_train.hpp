@@ -14,7 +14,7 @@
 namespace labeltrees::text {
 
 // A binary tree with links from the labels up to the root, as training follows them.
-
+//
 // A link is parent << 1 | (1 if this is the parent's second child), or -1 at the root. A node with one child decides
 // nothing, so links skip it.
 class UpwardLinks {

@@ -16,7 +16,7 @@
 namespace labeltrees::text {
 
 // A random permutation of [0, n) that is computed entry by entry and needs no memory.
-
+//
 // Mixes the numbers below the next power of two with steps that can all be undone (xor with a key, multiplication by an
 // odd number, xor with a right shift), and repeats until the result is below n. That takes fewer than two attempts on
 // average. Threads that share a seed can each compute their part of the order.
@@ -52,7 +52,7 @@ class Permutation {
 };
 
 // Hands out the texts of a training to its threads, every epoch in another order.
-
+//
 // A unit is a text or a block of a file. Every unit is in one group of each epoch. A slow thread takes fewer groups, so
 // no text is visited less often because of its thread.
 class ShuffleGroups {
@@ -63,7 +63,7 @@ class ShuffleGroups {
     Permutation order;   // of the epoch
   };
 
-  // Groups of the same size, or one unit more.
+  // The sizes of groups differ by at most one unit.
   ShuffleGroups(int64_t n_units, int64_t per_epoch, const ShuffleSettings& settings)
       : seed_(settings.seed), n_units_(n_units), per_epoch_(per_epoch), total_(per_epoch * settings.epochs) {}
 
@@ -78,7 +78,7 @@ class ShuffleGroups {
     return true;
   }
 
-  // For shuffling inside a group: another stream than those of the permutations, which have the numbers of the epochs.
+  // For shuffling inside a group: a different stream from those of the permutations, which use the epoch numbers.
   Random random_of(const Group& group) const { return {seed_, ~static_cast<uint64_t>(group.number)}; }
 
  private:
@@ -97,7 +97,7 @@ inline void prefetch_text(const char* text) {
   for (int64_t at = 0; at < 512; at += 64) __builtin_prefetch(text + at);
 }
 
-// The places of texts, a few at a time.
+// Computes the places of texts in shuffled order, one group at a time.
 class ShuffledPlaces {
  public:
   static constexpr int64_t kTextsPerGroup = 64;
@@ -130,11 +130,11 @@ class ShuffledPlaces {
   int64_t at_ = 0, size_ = 0;
 };
 
-// Lines of a file that are held in memory, and reading them block by block in any order.
+// Lines of a file that are held in memory. LineBlocks reads them block by block, in any order.
 struct FileLines {
   std::vector<char> text;  // every line ends with a newline
   std::vector<int64_t> starts;
-  int64_t added_newline = -1;  // the place of the newline that the last line of the file does not have
+  int64_t added_newline = -1;  // place of the newline added to a last line without one; -1: none
 
   void clear() {
     text.clear();

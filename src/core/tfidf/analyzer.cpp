@@ -166,7 +166,7 @@ void TextAnalyzer::place_tokens(const TextView& tokens, unicode::TextBuffer& tex
 
 void TextAnalyzer::find_characters(unicode::TextBuffer& text, int64_t begin, int64_t end, Places& starts) {
   starts.clear();
-  starts.reserve(end - begin + 1);  // growing would take two thirds more; memory that is not written to is not used
+  starts.reserve(end - begin + 1);  // growing takes two thirds more time; memory never written costs nothing
   const uint8_t* bytes = text.data();
   for (int64_t i = begin; i < end; ++i)
     if ((bytes[i] & 0xC0) != 0x80) starts.push_back(static_cast<uint32_t>(i));

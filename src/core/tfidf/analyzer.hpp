@@ -13,7 +13,7 @@
 
 namespace labeltrees::tfidf {
 
-// A text as UTF-8, or its tokens: for each its size as int64 and its UTF-8. The memory belongs to someone else.
+// A text as UTF-8, or its tokens: for each its size as int64 and its UTF-8. Does not own the memory.
 struct TextView {
   const uint8_t* at;
   int64_t size;
@@ -29,7 +29,7 @@ struct AnalyzerOptions {
   unicode::Strip strip = unicode::Strip::none;
 };
 
-// Places in a text. 32 bits, because a character of a long text has one: texts above 2 GiB are refused.
+// Places in a text. 32 bits, because every character of a long text has a place: texts above 2 GiB are refused.
 using Places = std::vector<uint32_t>;
 
 // A thread's working memory; it grows with use.
@@ -147,7 +147,7 @@ class TextAnalyzer {
 
   static constexpr uint8_t kSeparator = ' ';
 
-  // The end of a piece of a long text that does not cut a word, so that places of all its words need little memory.
+  // The end of a piece of a long text that does not cut a word. In pieces, the places of words need little memory.
   static int64_t end_of_words(unicode::TextBuffer& text, int64_t begin);
   // Finds the words from begin to end that are not stop words. If `together`, moves them next to each other with one
   // blank in between, so that n-grams are slices, and sets places to their starts and the end plus one; else to pairs

@@ -216,7 +216,7 @@ HeldTexts::HeldTexts(nb::handle texts, const TextReading& reading) {
   views_.reserve(static_cast<size_t>(n));
   for (Py_ssize_t i = 0; i < n; ++i) {
     nb::handle text(PyTuple_GET_ITEM(held_.ptr(), i));
-    // The short way for most texts: this loop takes most of the time of a small call.
+    // Fast path for most texts: this loop takes most of the time of a small call.
     if (is_plain && PyUnicode_Check(text.ptr())) {
       Py_ssize_t size = 0;
       const char* bytes = PyUnicode_AsUTF8AndSize(text.ptr(), &size);

@@ -39,7 +39,7 @@ struct NativeAnalyzer {
   TextReading reading;
 };
 
-// From words to stems, in one block of memory: a map of the standard library takes twice the time of all other steps.
+// Maps words to stems, in one block of memory: a map of the standard library takes twice the time of all other steps.
 class StemTable {
  public:
   // The size of a stem as int64 and its bytes, as in TextView; nullptr if the word is unknown.
@@ -57,8 +57,8 @@ class StemTable {
   size_t n_ = 0;
 };
 
-// The stems of the words of a text, made in native code but for words that it has not met yet: these are stemmed by a
-// Python function, together, once. It is `prepare` of a TextReading.
+// Stems the words of a text. Known words are looked up in native code. New words are stemmed by one call of a Python
+// function and kept. It is `prepare` of a TextReading.
 class NativeStemmer {
  public:
   // words: finds the words of a text, without stop words. stem_words: from a list of str to a list of str.
@@ -123,13 +123,13 @@ class NativeVectorizer {
   TextVectorizer vectorizer;
 };
 
-// Vectorizers side by side. Those without functions of the user read a text in the same way; each other has its own.
+// Vectorizers side by side. Those without user functions share one reading of a text; each of the others has its own.
 class NativeUnion {
  public:
   // vectorizers: NativeVectorizers; weights: one float for each.
   NativeUnion(List<NativeVectorizer> vectorizers, List<float> weights);
 
-  // How texts are read; no reading differs from the first in anything but the functions.
+  // How texts are read. Readings differ only in their functions.
   const std::vector<const TextReading*>& readings() const { return readings_; }
   // Whether all parts take lists of tokens.
   bool takes_tokens() const { return takes_tokens_; }

@@ -13,8 +13,8 @@
 
 namespace labeltrees::tfidf {
 
-// Rising, for numbers in [0, limit). Byte by byte from the lowest: std::sort took most of the time of rows with
-// hundreds of features, such as character n-grams. Short rows are left to it.
+// Radix sort of numbers in [0, limit), from the lowest byte: std::sort took most of the time of rows with hundreds of
+// features, such as character n-grams. Short rows use std::sort.
 inline void sort_features(std::vector<int32_t>& values, std::vector<int32_t>& spare, int64_t limit) {
   size_t n = values.size();
   if (n < 48) {
@@ -54,7 +54,7 @@ void scale(T* values, int64_t n, Norm norm) {
   for (int64_t i = 0; i < n; ++i) values[i] = static_cast<T>(values[i] / sum);
 }
 
-// A text with more occurrences of terms has them counted in between, so that it takes memory for different terms only.
+// Texts with more occurrences of terms count them in between, so that memory grows only with the different terms.
 constexpr size_t kMostOccurrences = 1 << 16;
 
 // Adds the occurrences so far to the counts.

@@ -102,7 +102,6 @@ class TextVectorizer {
   mutable std::atomic<const TermIndex*> index_{nullptr};
 };
 
-// One or more vectorizers side by side: the features of a text are those of all of them, one after another.
 template <class T>
 struct TextRows {
   std::vector<int32_t> features;
@@ -115,6 +114,7 @@ struct UnionPart {
   int64_t reading;  // which view of a text it takes: the text itself, or the tokens that its own tokenizer made
 };
 
+// One or more vectorizers side by side: the features of a text are those of all of them, one after another.
 class TextUnion {
  public:
   explicit TextUnion(std::vector<UnionPart> parts);
@@ -148,9 +148,7 @@ class TextUnion {
   mutable Scratches scratches_;
 };
 
-// Learns a vocabulary: the terms of the texts and the number of texts that have each.
-
-// Terms sorted by code points: term i is text[ends[i] .. ends[i + 1]).
+// A learned vocabulary. Terms are sorted by code points: term i is text[ends[i] .. ends[i + 1]).
 struct LearnedTerms {
   std::vector<uint8_t> text;
   std::vector<int64_t> ends;
@@ -161,7 +159,7 @@ struct LearnedTerms {
 
 constexpr int64_t kTextsPerBlock = 256;  // one task of a thread
 
-// The terms that are in at least min_texts and at most max_texts texts. The result is the same for any number of
+// Learns the terms that are in at least min_texts and at most max_texts texts. The result is the same for any number of
 // threads.
 LearnedTerms learn_terms(const TextAnalyzer& analyzer, const std::vector<TextView>& texts, double min_texts,
                          double max_texts, int n_threads, Job& job);

@@ -35,6 +35,8 @@ struct TreeArrays {
 //
 // A child's id is larger than its parent's, so a loop over rising ids goes from the root down, and a loop over falling
 // ids from the leaves up. Nothing here recurses, so a tree may have any height.
+
+// The faults that find_parents reports.
 enum class TreeFault : int {
   none = 0,
   no_children = 1,        // child_ptr does not rise at this node
@@ -73,7 +75,7 @@ void find_leaf_order(const TreeView& tree, const int64_t* n_below, int64_t* star
 // Numbers the nodes breadth-first, within a level by falling mass (n_nodes), equal masses from left to right. The order
 // of a node's children does not change. Every node must be the child of at most one node and the root of none, but a
 // child's id need not be larger than its parent's. Returns the number of nodes that can be reached from the root: fewer
-// than n_nodes if some nodes form a circle.
+// than n_nodes if some nodes form a cycle.
 // OUT: new_child_ptr (n_nodes + 1), new_children, old_ids (n_nodes): the old id of each new node.
 int64_t renumber_nodes(const TreeView& tree, const double* mass, int64_t* new_child_ptr, int32_t* new_children,
                        int32_t* old_ids);

@@ -16,12 +16,11 @@
 
 namespace labeltrees::tree {
 
-// Hands a tree's arrays to NumPy without copying.
-
 using labeltrees::to_numpy;
 
 using NativeTree = Tuple<NumPy<int64_t>, NumPy<int32_t>>;  // child_ptr and children
 
+// Hands a tree's arrays to NumPy without copying.
 inline NativeTree to_numpy(TreeArrays&& tree) {
   return nb::make_tuple(to_numpy(std::move(tree.child_ptr)), to_numpy(std::move(tree.children)));
 }

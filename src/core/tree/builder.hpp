@@ -12,7 +12,7 @@
 namespace labeltrees::tree {
 
 // Label weights that are computed anew in each node, from the frequencies of the node's labels alone.
-
+//
 // With f and c normalised over the n labels of the node:
 //   weight_l = frequency * f_l^power + cover * c_l + uniform / n
 // If no label of the node covers a point, the middle term is 0.
@@ -53,8 +53,8 @@ constexpr int64_t kProgressUnits = 1000;
 // IN: rows, the labels of the tree, at least one, in ascending order, sparse ones with their cores first; their columns
 // and values may be overwritten.
 // Memory: a copy of the embeddings (8 bytes per nonzero), unless they are dense or have few columns, and of the rows
-// (32 bytes each): levels alternate between the two, so that the labels of a node are contiguous. About 60 bytes per
-// label and 20 per column of scratch come on top.
+// (32 bytes each): levels alternate between the two, so that the labels of a node are contiguous. Scratch adds about
+// 60 bytes per label and 20 per column.
 TreeArrays build_binary_tree(labels::RowBuffer rows, int32_t n_columns, const BuildSettings& settings, Job& job);
 
 // The two sides of a set, and the seeds for building the trees of these sides.
@@ -67,7 +67,7 @@ struct SetSplit {
 SetSplit split_set(const labels::LabelRows& rows, const BuildSettings& settings, const Job& job);
 
 // Trees from label frequencies alone: Huffman's and Fano's codes.
-
+//
 // IN: labels (n) with weights (n) >= 0; n >= 1. Equal weights: the smaller label id first.
 TreeArrays huffman_tree(const int32_t* labels, const double* weights, int64_t n);
 TreeArrays fano_tree(const int32_t* labels, const double* weights, int64_t n);

@@ -15,7 +15,7 @@ namespace labeltrees::tree {
 TreeArrays contract_tree(const TreeView& tree, const double* mass, int64_t fanout, bool keep_leaves);
 
 // Contraction to the lowest expected cost of a search (fanout="auto").
-
+//
 // Chooses which nodes to keep so that
 //   sum over kept nodes of visits[node] * cost_of[number of its children]
 // is as small as possible with at most max_children children per node. The root is kept; the children of a node that

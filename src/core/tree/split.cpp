@@ -36,7 +36,7 @@ bool worth_cores(const labels::LabelRows& rows) {
 void Splitter::split(const labels::LabelRows& given, uint64_t seed, SplitTrace* trace) {
   if (!(settings_.similarity > 0)) return split_by_weight(given, seed, trace);
   const bool large = given.n >= kLarge;
-  // A core is shorter than its row, so beside frequencies it would count for too little.
+  // A core has a smaller norm than its row, so frequencies would count too much relative to it.
   const bool by_cores = settings_.frequency == 0 && worth_cores(given);
   labels::LabelRows rows;
   if (large || by_cores) {

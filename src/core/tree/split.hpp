@@ -2,8 +2,8 @@
 //
 // With f the weights normalised over the node, v_l unit embeddings (or zero) and alpha in [-1, 1]^n, alpha.f = 0:
 //   maximise  sum_l similarity * f_l [ (1+alpha_l)/2 v_l.m+ + (1-alpha_l)/2 v_l.m- ]  +  frequency * alpha_l f_l^2
-// over alpha and unit vectors m+, m-. Where similarity is 0, it decides between labels of equal weight, so that the
-// split is the limit of those with less and less similarity.
+// over alpha and unit vectors m+, m-. If `similarity` is 0, the embeddings only break ties between labels of equal
+// weight: the split is the limit for similarity going to 0.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct SplitSettings {
   double tolerance = 1e-4;  // a start ends when the relative rise of the objective is smaller
 };
 
-// What a split did: for tests and for inspection.
+// A record of a split, for tests and for inspection.
 struct SplitTrace {
   struct Start {
     int64_t rows[2];              // the rows whose embeddings were the first m+ and m-; -1: sides found with less work
@@ -64,7 +64,7 @@ class Splitter {
     std::vector<float> difference;              // per column: m+ - m-
   };
 
-  // What is added to sums over rows: factor * v of one row.
+  // One addition to sums over rows: factor * v of a row.
   struct Change {
     int64_t row;
     double factor;

@@ -21,7 +21,8 @@ void Splitter::score(const labels::LabelRows& rows) {
   });
 }
 
-// Between labels of equal weight: a similarity is at most 1, so the order by weight stays.
+// The part of a key that depends on the weight. If similarity only breaks ties, it is 4 or -4 for labels without a tie:
+// the similarity part is at most 1, so it cannot change their order.
 double Splitter::by_frequency(const labels::LabelRow& row) const {
   if (!breaks_ties_) return settings_.frequency / total_weight_ * (row.weight / row.copies);
   return row.weight > tied_weight_ ? 4 : row.weight < tied_weight_ ? -4 : 0;
@@ -128,7 +129,7 @@ double Splitter::update_centres(const labels::LabelRows& rows, Start& start) {
     }
   if (!(similarity() > 0)) return settings_.frequency * bonus;
 
-  // In one go: sums by blocks of columns would change when columns that no row uses are left out.
+  // In one loop: sums by blocks of columns would change when columns that no row uses are left out.
   double plus = 0, minus = 0;
   for (int64_t c = 0; c < rows.n_columns; ++c) {
     const double rest = total_[c] - start.plus[c];

@@ -80,8 +80,6 @@ class XmcParser {
   XmcRows rows_;
 };
 
-// Reads the lines of points of the XMC format.
-
 // Text of the file for an error message: long text is cut, and bytes that cannot be printed are escaped.
 std::string quoted(const char* begin, const char* end);
 [[noreturn]] void fail_at_line(int64_t line, const std::string& fault);
@@ -119,7 +117,7 @@ class XmcLines {
 };
 
 // Writes points as lines of the XMC repository's text format.
-
+//
 // Appends the lines of the points [first, last) to text (out). Point i has labels[label_ptr[i] .. label_ptr[i + 1]) and
 // likewise features and values. A value is the shortest text that reads back as the same float32.
 void write_xmc_lines(int64_t first, int64_t last, const int64_t* feature_ptr, const int32_t* features,
