@@ -1,4 +1,4 @@
-"""A broader label if unsure: what to answer where no label reaches the threshold, but narrower ones do together."""
+"""Broader labels: the answer if no label reaches the threshold, but several labels below a broader one do together."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from labeltrees.search.queries import label_lists
 from labeltrees.search.request import SearchRequest
 from labeltrees.search.result import SearchResult
 
-N_ADDED = 10  # the most labels whose probabilities are added up, if a list is not longer; calibration learns from 10
+N_ADDED = 10  # labels whose probabilities are added up, or k if that is more; calibration also learns from 10
 
 
 def broader_label(
@@ -26,20 +26,22 @@ def broader_label(
     above: Callable[[int], Iterable[int]],
     is_allowed: Callable[[int], bool],
 ) -> tuple[int, float] | None:
-    """Return the broader label for a point of which no label reaches the threshold, and its probability.
+    """Return a broader label and its probability, for a point for which no label reaches the threshold.
 
-    The probability of a broader label is the sum of the probabilities of the labels found below it, and of its own if
-    it was found, at most 1: that of any of them being correct, if at most one is. Of the labels that are broader than
-    one that was found, allowed, and reach the threshold, the narrow ones are taken: those with no other such label
-    below them. The best of these is returned; of equal ones, the one with the smaller id.
+    The probability of a broader label is the sum of the probabilities of the labels found below it, plus its own if it
+    was found, at most 1. This is the probability that one of them is correct, if at most one is. The candidates are the
+    allowed labels above a label found whose probability reaches the threshold. Candidates with another candidate below
+    them are dropped. The most probable of the others is returned; if several are equal, the one with the smallest id.
+    None if there is no candidate.
 
     Parameters
     ----------
     found : pairs of labels and probabilities
     threshold : float
     above : function
-        All labels above a label.
+        Returns all labels above a label.
     is_allowed : function
+        Returns whether a label may be returned.
 
     Examples
     --------
@@ -62,7 +64,7 @@ def broader_label(
 
 
 def check_broader(request: SearchRequest, relations: LabelRelations | None) -> None:
-    """Refuse a request for broader labels that cannot be answered; the request must have been completed."""
+    """Raise `InputError` if a completed request for broader labels cannot be answered."""
     broader = Parameter("broader")
     if relations is None or not relations.has_broader:
         message = (
@@ -89,9 +91,9 @@ def with_broader(
     relations: LabelRelations | None,
     n_jobs: int | None = None,
 ) -> tuple[SearchResult, NDArray[np.bool_]]:
-    """Return the result with a broader label for each empty list that has one, and which lists these are.
+    """Return the result with a broader label in each empty list for which there is one, and which lists these are (n,).
 
-    Points without a known feature stay without a label.
+    Lists of points without a known feature stay empty.
     """
     check_broader(request, relations)
     assert relations is not None
@@ -133,7 +135,7 @@ class _Allowed:
 
 
 def _label_set(name: str, given: Any, n_points: int, n_labels: int) -> Callable[[int], Any] | None:
-    """Return the function from a point to its labels, or None."""
+    """Return a function from a row to its set of labels, or None if no labels are given."""
     if given is None or isinstance(given, _core.LabelSet):
         return None if given is None else lambda _row: given
     lists = label_lists(name, given, n_points, n_labels)

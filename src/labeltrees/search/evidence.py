@@ -1,6 +1,6 @@
-"""Evidence beside the tree, in the form that native searches use.
+"""Evidence in addition to the tree, in the form that native searches use.
 
-A kind of evidence is one subclass of `Kind` and its entry in `KINDS`.
+Each kind of evidence is a subclass of `Kind` with an entry in `KINDS`.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 
 
 N_NEIGHBOURS = 16  # training points that vote
-QUERY_FEATURES = 6  # the strongest features of a query find training points
-POINTS_PER_FEATURE = 24  # a feature finds the training points in which it is strongest
-CENTROID_FEATURES = 24  # the strongest features of a centroid are kept
-ABSENT = -1.0  # the margin of a classifier of a label without training points
+QUERY_FEATURES = 6  # the strongest features of a query, used to find training points
+POINTS_PER_FEATURE = 24  # training points per feature: those in which it is strongest
+CENTROID_FEATURES = 24  # the strongest features of a centroid, which are kept
+ABSENT = -1.0  # the margin for a label without training points
 NO_NAME = -60.0  # the log odds of a label without names
 
 
 class NearestPoints(NamedTuple):
-    """The training points in which each feature is strongest, weights of features, and labels of training points."""
+    """The training points in which each feature is strongest, feature weights, and the labels of training points."""
 
     points_of_feature: ShortRows
     feature_weights: Float32s
@@ -50,18 +50,18 @@ class NearestPoints(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Kind(ABC):
-    """One kind of evidence: its arrays, what it measures for a label and a query, and its weight.
+    """One kind of evidence: its arrays, its weight, and its measure for a label and a query.
 
     Attributes
     ----------
     NAME : str
         Its name in `LabelTreeClassifier.evidence` and in files.
     N_SEARCHED, N_CANDIDATES : int
-        Labels that the search should find, and labels that the trees should propose: the best of those scored during
-        that search.
+        Number of labels that the search should find, and number of labels that the trees should propose: the best of
+        those scored during that search.
     multiplies : bool
-        Whether it is a score that is multiplied with that of the tree, instead of added; then its measure is the
-        logarithm of the score.
+        Whether it is a score that is multiplied by the score of the tree, instead of added to it. Its measure is then
+        the log score.
     """
 
     NAME: ClassVar[str]
@@ -74,7 +74,7 @@ class Kind(ABC):
 
     @abstractmethod
     def add_to(self, native: _core.Evidence) -> None:
-        """Add the kind to the object for native code."""
+        """Add the kind to the evidence object for native code."""
 
     @abstractmethod
     def arrays(self) -> dict[str, Any]:
@@ -91,18 +91,19 @@ class Kind(ABC):
     @classmethod
     @abstractmethod
     def from_files(cls, saved: SavedKind) -> Kind:
-        """Return what was saved; call ``saved.fail`` if anything in it cannot be trusted."""
+        """Return the kind that was saved; call ``saved.fail`` for invalid data."""
 
 
 @dataclass(frozen=True, eq=False)
 class Neighbours(Kind):
-    """The share of the similarities of the nearest training points that have the label.
+    """Votes of the nearest training points: the similarity of those with the label, as a share of the total.
 
     Parameters
     ----------
     points : NearestPoints
     n_neighbours, n_query_features : int
-        Points that vote, and features of a query that find points: those with the largest value times weight.
+        Number of points that vote, and number of query features used to find them: those with the largest value times
+        weight.
     """
 
     NAME = "neighbours"
@@ -156,16 +157,16 @@ class Neighbours(Kind):
 
 @dataclass(frozen=True, eq=False)
 class LabelRows(Kind):
-    """The sum of weight times value over the features of the query, with a row of weights per label, cut to [0, 1].
+    """The dot product of the query and the label's row of weights, clipped to [0, 1].
 
     Parameters
     ----------
     rows : ShortRows
-        Features of each label, rising within a row.
+        The features of each label and their weights; features rise within a row.
     """
 
-    LARGEST: ClassVar[float] = 1.0  # magnitude of a weight
-    PRESENT: ClassVar[bool] = False  # whether every feature of the query has the value 1, instead of length 1 together
+    LARGEST: ClassVar[float] = 1.0  # maximum magnitude of a weight
+    PRESENT: ClassVar[bool] = False  # True: each feature of the query counts as 1. False: the query has length 1
 
     rows: ShortRows
 
@@ -206,20 +207,20 @@ class LabelRows(Kind):
 
 
 class Centroids(LabelRows):
-    """The cosine with the mean of the label's points, of which the strongest features are kept."""
+    """The cosine of the query and the mean of the label's points; only the mean's strongest features are kept."""
 
     NAME = "centroids"
 
 
 @dataclass(frozen=True, eq=False)
 class Items(LabelRows):
-    """How well the items of the query go with the label, which is an item of the same catalogue: a sum of weights.
+    """How well the items of the query match the label, an item of the same catalogue: a sum of weights.
 
     Parameters
     ----------
     proposals : ShortRows, optional
-        The labels for which each feature has its largest weights. Those with the largest sums over the features of a
-        query are adjusted beside those that the trees propose, with the score 0 in the trees.
+        The labels for which each feature has its largest weights. The labels with the largest sums over the features of
+        a query are added to those that the trees propose, with a tree score of 0.
     """
 
     NAME = "items"
@@ -253,7 +254,7 @@ class Items(LabelRows):
 
     @classmethod
     def from_files(cls, saved: SavedKind) -> Items:
-        """Return what was saved; files of earlier versions have no proposals."""
+        """Return the kind that was saved; files of earlier versions have no proposals."""
         saved.check_keys({"weight"})
         proposals = None
         if f"{saved.prefix}proposals.indptr" in saved.files:
@@ -264,14 +265,14 @@ class Items(LabelRows):
 
 
 class OwnItems(LabelRows):
-    """How often the query has the item that is the label, as a share of its length: rows with one weight of 1."""
+    """The value of the label's own item in the query, scaled to length 1: each row has one weight, which is 1."""
 
     NAME = "own"
 
 
 @dataclass(frozen=True, eq=False)
 class Classifiers(LabelRows):
-    """The score of a second classifier per label, which was trained against the points that are hardest to tell apart.
+    """The score of a second classifier per label, trained against the points that are hardest to distinguish.
 
     Parameters
     ----------
@@ -280,7 +281,7 @@ class Classifiers(LabelRows):
         Whether queries are scaled to length 1.
     loss : str
     score_power : float
-        How a margin becomes a score, as in the tree.
+        Turns a margin into a score, as in the tree.
     """
 
     NAME = "classifiers"
@@ -316,16 +317,16 @@ class Classifiers(LabelRows):
 
 @dataclass(frozen=True, eq=False)
 class Names(LabelRows):
-    """The probability of a label, by the features of its texts that the query has; it also proposes labels.
+    """The probability of a label, from the features of its texts that occur in the query; it also proposes labels.
 
     Parameters
     ----------
     bias : float32 (n_labels,)
-        Of the log odds.
+        The bias of the log odds.
     postings : ShortRows
         Labels of each feature, the largest weights first.
     n_proposed : int
-        Labels proposed for a query, in addition to those of the trees.
+        Number of labels proposed for a query, in addition to those of the trees.
     """
 
     NAME = "names"
@@ -355,7 +356,7 @@ class Names(LabelRows):
         return replace(self, rows=super().keep_labels(kept, new_ids, n_labels).rows, bias=bias, postings=postings)
 
     def widen(self, n_labels: int, n_features: int) -> Names:
-        """Return the kind for more labels, which have no names, and more features."""
+        """Return the kind with more labels and features; the added labels have no names."""
         rows = self.rows._replace(indptr=_longer(self.rows.indptr, n_labels + 1))
         postings = self.postings._replace(indptr=_longer(self.postings.indptr, n_features + 1))
         more = np.full(n_labels - len(self.bias), NO_NAME, np.float32)
@@ -379,10 +380,10 @@ KINDS: dict[str, type[Kind]] = {
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What adjusts the scores of the labels that the tree, or names of labels, propose for a query.
+    """Adjusts the scores of the labels that the trees, names or items propose for a query.
 
-    With the score s in the tree, the score f and weight g of classifiers, and the measures m and weights a of the other
-    kinds, the score of a label becomes ``((s f^g)^(1 / (1 + g)) + sum(a m)) / (1 + sum(a))``.
+    With the tree score s, the score f and weight g of the second classifiers, and the measures m and weights a of the
+    other kinds, the score of a label becomes ``((s f^g)^(1 / (1 + g)) + sum(a m)) / (1 + sum(a))``.
 
     Parameters
     ----------
@@ -390,8 +391,8 @@ class Evidence:
     kinds : tuple of Kind
         In the order of `KINDS`, each at most once.
     n_searched, n_candidates : int, optional
-        Labels that the search finds, and labels that the trees propose: the best of those scored during that search.
-        By default as many as a kind needs.
+        Number of labels that the search finds, and number of labels that the trees propose: the best of those scored
+        during that search. By default the largest number that any kind needs.
     """
 
     n_labels: int
@@ -414,13 +415,13 @@ class Evidence:
         return {kind.NAME: kind.weight for kind in self.kinds}
 
     def with_weights(self, weights: Mapping[str, float]) -> Evidence:
-        """Return the evidence with other weights; kinds without one, or with 0, are left out."""
+        """Return the evidence with other weights; kinds with weight 0 or without a weight are left out."""
         return self.with_kinds(
             replace(kind, weight=weights[kind.NAME]) for kind in self.kinds if weights.get(kind.NAME)
         )
 
     def with_kinds(self, kinds: Iterable[Kind]) -> Evidence:
-        """Return evidence about the same labels with other kinds."""
+        """Return evidence for the same labels and features with other kinds."""
         return Evidence(self.n_labels, self.n_features, tuple(kinds))
 
     def native(self) -> _core.Evidence:
@@ -436,14 +437,14 @@ class Evidence:
         return native
 
     def propose(self, X: Any, labels: Int64s, n_jobs: int | None = None) -> Int64s:
-        """Return the labels that items propose for the points X beside `labels` (n, k), padded with -1."""
+        """Return the labels that items propose for the points X in addition to `labels` (n, k); both padded with -1."""
         n_threads = check_n_jobs(n_jobs)
         rows = query_rows(X, self.n_features, n_threads)
         flat = np.ascontiguousarray(labels, np.int64).ravel()
         return self.native().propose(rows, flat, labels.shape[1], n_threads).reshape(len(labels), -1)
 
     def measure(self, X: Any, labels: Int64s, n_jobs: int | None = None) -> dict[str, Float32s]:
-        """Return what each kind measures for `labels` (n, k), padded with -1, of the points X."""
+        """Return the measure of each kind (n, k), by name, for the `labels` (n, k, padded with -1) of the points X."""
         n_threads = check_n_jobs(n_jobs)
         rows = query_rows(X, self.n_features, n_threads)
         flat = np.ascontiguousarray(labels, np.int64).ravel()
@@ -451,14 +452,14 @@ class Evidence:
         return {kind.NAME: own for kind, own in zip(self.kinds, found, strict=True)}
 
     def propose_names(self, X: Any, k: int, n_jobs: int | None = None) -> Int64s:
-        """Return the labels that match the points X by their names (n, k), best first, padded with -1."""
+        """Return the labels whose names match the points X (n, k), best first, padded with -1."""
         n_threads = check_n_jobs(n_jobs)
         rows = query_rows(X, self.n_features, n_threads)
         return self.native().propose_names(rows, k, n_threads).reshape(-1, k)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all arrays, in memory and on disk."""
+        """Size of all arrays in bytes, in memory and on disk."""
         return sum(array.nbytes for array in self.arrays().values())
 
     def keep_labels(self, kept: Any, new_ids: Any, n_labels: int) -> Evidence:
@@ -488,7 +489,7 @@ class Evidence:
         source: str,
         scoring: Mapping[str, Any],
     ) -> Evidence:
-        """Return what was saved; raise `FileFormatError` if anything in it cannot be trusted.
+        """Return the evidence that was saved; raise `FileFormatError` for invalid data.
 
         Parameters
         ----------
@@ -514,13 +515,13 @@ class Evidence:
 
 
 def proposed_for(kinds: Iterable[type[Kind]]) -> tuple[int, int]:
-    """Return how many labels a search finds, and how many the trees propose, for some kinds of evidence."""
+    """Return how many labels the search must find, and how many the trees must propose, for some kinds of evidence."""
     some: list[type[Kind]] = [*kinds, Centroids]
     return max(kind.N_SEARCHED for kind in some), max(kind.N_CANDIDATES for kind in some)
 
 
 def _of_two_kinds(saved: SavedKind) -> dict[str, Any]:
-    """Return the parameters of an earlier version, which had only neighbours and centroids, as they are now."""
+    """Convert the parameters of an earlier version, which had only neighbours and centroids, to the current form."""
     numbers, weights = ("n_searched", "n_candidates", *Neighbours.NUMBERS), ("neighbour_weight", "centroid_weight")
     saved.check_keys({*numbers, *weights, "n_points"})
     old, kinds = saved.parameters, dict[str, Any]()
@@ -532,5 +533,5 @@ def _of_two_kinds(saved: SavedKind) -> dict[str, Any]:
 
 
 def _longer(indptr: Int64s, length: int) -> Int64s:
-    """Return the starts of rows with empty rows at the end."""
+    """Return `indptr` extended to `length` by empty rows."""
     return np.append(indptr, np.full(length - len(indptr), indptr[-1]))

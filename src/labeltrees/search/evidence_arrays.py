@@ -1,4 +1,4 @@
-"""Arrays of evidence: sparse rows of short values, and reading them from files, with checks."""
+"""Arrays of evidence: sparse rows of 16-bit values, and checks of arrays read from files."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from labeltrees.errors import FileFormatError
 if TYPE_CHECKING:
     from labeltrees._core import Float32s, Int32s, Int64s, UInt16s
 
-LARGEST = 1e6  # weights, biases
+LARGEST = 1e6  # maximum magnitude of weights and biases
 
 
 class ShortRows(NamedTuple):
-    """Sparse rows: `columns` and `values` of row i are those from ``indptr[i]`` to ``indptr[i + 1]``.
+    """Sparse rows: row i has the `columns` and `values` from ``indptr[i]`` to ``indptr[i + 1]``.
 
-    Values are the upper 16 bits of float32, which keep 8 bits of precision: see `to_short` and `from_short`.
+    Values are the upper 16 bits of float32 (8 bits of precision): see `to_short` and `from_short`.
     """
 
     indptr: Int64s
@@ -28,7 +28,7 @@ class ShortRows(NamedTuple):
     values: UInt16s
 
     def is_sound(self, n_rows: int, n_columns: int, largest: float = 1.0) -> bool:
-        """Return whether native code can trust the rows; those of a file may be anything."""
+        """Return whether native code can trust the rows: a file may contain anything."""
         if self.values.dtype != np.uint16 or self.values.shape != self.columns.shape:
             return False
         in_range = bool(((self.values & 0x7FFF) <= int(to_short([largest])[0])).all())
@@ -36,7 +36,7 @@ class ShortRows(NamedTuple):
 
 
 def rows_are_sound(indptr: Any, columns: Any, n_rows: int, n_columns: int) -> bool:
-    """Return whether `indptr` and `columns` are the arrays of `n_rows` sparse rows with columns below `n_columns`."""
+    """Return whether `indptr` and `columns` describe `n_rows` sparse rows with columns below `n_columns`."""
     if indptr.dtype != np.int64 or indptr.shape != (n_rows + 1,) or columns.dtype != np.int32 or columns.ndim != 1:
         return False
     if not (indptr.flags.c_contiguous and columns.flags.c_contiguous):
@@ -53,7 +53,7 @@ def to_short(values: Any) -> UInt16s:
 
 
 def from_short(values: UInt16s) -> Float32s:
-    """Return the float32 values of their upper 16 bits.
+    """Return float32 values from their upper 16 bits.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def from_short(values: UInt16s) -> Float32s:
 
 
 def strongest_entries(indptr: Any, columns: Any, values: Any, n_kept: int) -> ShortRows:
-    """Return sparse rows with only the `n_kept` largest magnitudes of each; of equal ones, the first.
+    """Return sparse rows with the `n_kept` entries of largest magnitude of each row; ties keep the first entries.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def named_rows(name: str, rows: ShortRows) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class SavedKind:
-    """Numbers and arrays of a kind of evidence in a file, not checked yet."""
+    """The numbers and arrays of one kind of evidence in a file, not yet checked."""
 
     name: str
     parameters: Any
@@ -103,23 +103,23 @@ class SavedKind:
     scoring: Mapping[str, Any]
 
     def fail(self, fault: str) -> NoReturn:
-        """Raise an error."""
+        """Raise `FileFormatError` for a fault."""
         message = f"{self.source}: the evidence is damaged: {self.name}{fault}"
         raise FileFormatError(message)
 
     def check_keys(self, keys: set[str]) -> None:
-        """Refuse other parameters than these."""
+        """Refuse parameters whose names are not exactly `keys`."""
         if not isinstance(self.parameters, dict) or set(self.parameters) != keys:
             self.fail(f"its parameters must be {', '.join(sorted(keys))}")
 
     def check_weight(self) -> None:
-        """Refuse a weight that is not a number from 0 on."""
+        """Refuse a weight that is not a number in [0, 1e6]."""
         weight = self.parameters.get("weight") if isinstance(self.parameters, dict) else None
         if not isinstance(weight, int | float) or isinstance(weight, bool) or not 0 <= weight <= LARGEST:
             self.fail("the weight must be a number from 0 to 1e6")
 
     def check_count(self, name: str) -> None:
-        """Refuse a parameter that is not a count."""
+        """Refuse a parameter that is not a positive 32-bit integer."""
         if type(self.parameters[name]) is not int or not 1 <= self.parameters[name] < 2**31:
             self.fail(f"{name} must be a count")
 
@@ -128,18 +128,18 @@ class SavedKind:
         return {name: self.parameters[name] for name in names}
 
     def array(self, name: str) -> Any:
-        """Return an array."""
+        """Return an array by name; refuse a missing one."""
         if self.prefix + name not in self.files:
             self.fail(f"the array {self.prefix}{name} is missing")
         return self.files[self.prefix + name]
 
     def biases(self, name: str) -> Any:
-        """Return a number per label."""
+        """Return the biases, one per label."""
         bias = self.array(f"{name}.bias")
         if bias.dtype != np.float32 or bias.shape != (self.n_labels,) or not (abs(bias) < LARGEST).all():
             self.fail(f"the biases of the {name} are not sound")
         return bias
 
     def rows(self, name: str) -> ShortRows:
-        """Return the arrays of rows."""
+        """Return sparse rows by name, not yet checked."""
         return ShortRows(*(self.array(f"{name}.{part}") for part in ShortRows._fields))

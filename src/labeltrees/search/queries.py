@@ -25,7 +25,7 @@ class LabelLists(NamedTuple):
 
 
 NO_LISTS = LabelLists(None, None)
-LARGEST_WEIGHT = 1e30  # of a label; far from where float32 overflows
+LARGEST_WEIGHT = 1e30  # of a label; far below the overflow of float32
 
 
 def _is_sparse(X: Any) -> bool:
@@ -35,10 +35,10 @@ def _is_sparse(X: Any) -> bool:
 def _shared_rows(
     X: Any, n_threads: int, *, n_features: int | None = None, canonical: bool = False
 ) -> _core.QueryRows | None:
-    """Return the rows of float32 CSR that native code can take without a copy; None for all other matrices.
+    """Return the rows of a float32 CSR matrix that native code can use without a copy; None for other matrices.
 
-    Every attribute is read once: in a subclass it can be code. Native code copies each row and checks it again before
-    its search, because another thread may write to the arrays meanwhile.
+    Every attribute is read only once, because in a subclass it can be a property. Native code copies each row and
+    checks it again before its search, because another thread may change the arrays in the meantime.
     """
     if not (_is_sparse(X) and X.format == "csr"):
         return None
@@ -62,9 +62,9 @@ def _is_aligned(array: Any) -> bool:
 
 
 def is_sound(X: Any, n_threads: int = 1, *, canonical: bool = False) -> bool:
-    """Return whether X is float32 CSR that native code can take without a copy.
+    """Return whether X is a float32 CSR matrix that native code can use without a copy.
 
-    `canonical`: whether the features of each row must also rise, so that none appears twice.
+    With `canonical`, the features of each row must also rise, so that none appears twice.
     """
     return _shared_rows(X, n_threads, canonical=canonical) is not None
 
@@ -90,7 +90,7 @@ def query_rows(X: Any, n_features: int, n_threads: int = 1) -> _core.QueryRows:
         refuse("X", "a sparse matrix or a numeric array", X)
     if dense.ndim != 2 or dense.shape[1] != n_features:
         refuse("X", f"of shape (n, {n_features})", dense.shape)
-    with np.errstate(over="ignore"):  # a value too large becomes infinite, and is refused
+    with np.errstate(over="ignore"):  # values too large for float32 become infinite and are refused below
         values = np.ascontiguousarray(dense, np.float32).reshape(-1)
     values = values if values.flags.aligned else values.copy()
     _check_finite(values)
@@ -98,7 +98,7 @@ def query_rows(X: Any, n_features: int, n_threads: int = 1) -> _core.QueryRows:
 
 
 def _check_finite(values: Float32s) -> None:
-    # The sum is finite unless a value is not, or values are huge: only then is the slow check needed.
+    # A finite sum means that all values are finite. Otherwise check each value, which is slower.
     with np.errstate(over="ignore", invalid="ignore"):
         suspicious = not np.isfinite(values.sum(dtype=np.float64))
     if suspicious and not np.all(np.isfinite(values)):
@@ -128,7 +128,7 @@ def label_lists(name: str, lists: Any, n: int, n_labels: int) -> LabelLists:
         refuse(name, allowed, lists)
     if isinstance(lists, np.ndarray) and lists.ndim == 0:
         refuse(name, allowed, lists)
-    entries = list(lists)  # read once: a sequence of the caller's can change
+    entries = list(lists)  # read once: the caller's sequence can change
     if all(not isinstance(entry, Sequence | set | frozenset) and np.ndim(entry) == 0 for entry in entries):
         return LabelLists(None, _check_ids(name, entries, n_labels))  # ids for all queries, possibly none
     if len(entries) != n:
@@ -154,7 +154,7 @@ def label_weight_values(label_weight: Any, n_labels: int) -> Float32s:
 
 
 class LabelBoosts(NamedTuple):
-    """Weights of some labels: ids and numbers of at least 0, on top of prepared weights of all labels."""
+    """Weights of some labels (ids and numbers of at least 0), optionally on top of prepared weights of all labels."""
 
     labels: Int32s
     values: Float32s
@@ -167,7 +167,7 @@ class LabelBoosts(NamedTuple):
 
 
 def label_limits(limits: Any, n_labels: int) -> _core.LabelLimits:
-    """Return limits of groups for native code, from a pair (groups, m) with groups by label id.
+    """Return group limits for native code, from a pair (groups, m) with groups by label id.
 
     Examples
     --------
@@ -189,7 +189,7 @@ def label_limits(limits: Any, n_labels: int) -> _core.LabelLimits:
 
 
 def _group_numbers(groups: Any, n_labels: int) -> tuple[Int32s, list[Any]]:
-    """Return the number of each label's group (L,), and the groups."""
+    """Return the index of each label's group (L,), -1 for no group, and the groups."""
     if isinstance(groups, Mapping):
         labels = _check_ids("the labels of limits", list(groups), n_labels)
         group_of = np.full(n_labels, -1, np.int32)
@@ -232,10 +232,10 @@ def _most_of_groups(most: Any, groups: list[Any]) -> Int32s:
 
 
 def _check_ids(name: str, ids: Any, n_labels: int) -> Int32s:
-    """Return label ids as an array that no other code can change."""
+    """Return a checked copy of label ids, which no other code can change."""
     try:
         array = np.array(ids)
-    except (ValueError, TypeError, OverflowError, RuntimeError):  # rows of unequal length, or objects that refuse
+    except (ValueError, TypeError, OverflowError, RuntimeError):  # rows of unequal length, or failing conversions
         array = np.empty(1, dtype=object)
     if array.size == 0:
         return np.zeros(0, np.int32)

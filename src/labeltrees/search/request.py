@@ -1,4 +1,4 @@
-"""SearchRequest: how many labels to find for each query, and how to look for them."""
+"""SearchRequest: how many labels to find for each query, and how to search for them."""
 
 from __future__ import annotations
 
@@ -26,14 +26,15 @@ if TYPE_CHECKING:
 
 
 class NodeValues:
-    """One discount per node, finite and at least 0, checked once so that many searches can use them.
+    """One discount per node, finite and at least 0, checked once for many searches.
 
-    A discount is on the log scale: how much the score of a node is lowered before it is compared.
+    A discount lowers the log score of a node before it is compared: in a text model by the discount, in a linear model
+    by the discount times (`PRIORITY_SCALE` - log score).
 
     Parameters
     ----------
     values : array (n_nodes,)
-        Of all trees, one tree after another.
+        The discounts of all nodes, one tree after another.
 
     Examples
     --------
@@ -49,7 +50,7 @@ class NodeValues:
 
     @cached_property
     def factors(self) -> Float32s:
-        """The same for scores that are products: what the score of each node is multiplied by."""
+        """The discounts as factors, for searches that compare scores instead of log scores: exp(-discount)."""
         return np.asarray(np.exp(-self.values))
 
     def check_length(self, n_nodes: int) -> None:
@@ -59,13 +60,13 @@ class NodeValues:
 
 
 MODES = ("best_first", "paths")
-_LONG_LIST = 8  # a list with more than one label in 8 is long, as LabelSet::kExcludedShare in native code
+_LONG_LIST = 8  # a list with at least 1 / 8 of the labels is long, as LabelSet::kExcludedShare in native code
 AS_FITTED: Any = "as fitted"  # the beam that the model was fitted with
 _LIMIT = optional(integer(1, 2**62))
 
 
 def check_search(name: str, value: Any) -> None:
-    """Raise `InputError` for the name of a search that does not exist."""
+    """Raise `InputError` for an unknown search."""
     if isinstance(value, str) and value == "beam":
         message = f'{name}="beam" is gone: "best_first", the default, finds the same labels with the same beam'
         raise InputError(message)
@@ -79,35 +80,39 @@ def _beam(name: str, value: Any) -> None:
 
 @dataclass(frozen=True, eq=False)
 class SearchRequest:
-    """How many labels to find for each query, and how to look for them.
+    """How many labels to find for each query, and how to search for them.
 
-    A request is made and checked once and then passed unchanged from a model to its searcher and to native code. A
-    model completes it first: it fills in how it was fitted, and turns `agreement` into `discounts`.
+    Four parameters matter most. `k` is the length of the lists. `beam` limits the search: fewer nodes per depth are
+    faster, None is exact. `candidates` and `exclude` say which labels may be returned.
+
+    A request is checked once, when it is created. A model then completes it (it fills in fitted defaults, and turns
+    `agreement` into `discounts`) and passes it to its searcher and to native code.
 
     Parameters
     ----------
     k : int
         Labels to return per query.
     search : {"best_first", "paths"}, optional
-        ``"best_first"`` opens the best open node until no open node can hold a label that belongs in the list.
-        ``"paths"`` goes level by level and keeps `beam` paths in all, as Parabel does. By default as the model was
-        fitted; a searcher alone uses ``"best_first"``.
+        ``"best_first"`` expands the best open node until no open node can hold a label that belongs in the list.
+        ``"paths"`` searches level by level and keeps `beam` paths in all, as Parabel does. By default as the model was
+        fitted; a searcher without a model uses ``"best_first"``.
     beam : int or None
-        For ``"best_first"``, the most nodes to open per depth, best first: the lists are those of a level-wise beam
-        search. Labels and leaves that were reached take no place at later depths, so in a tree with leaves at many
-        depths more than `beam` leaves can be opened. For ``"paths"``, the most paths to keep per depth. A path that
-        has reached a leaf (a node with labels only) or a label beside nodes keeps its place as long as its score is
-        among the best, so at most `beam` leaves are opened. None: no limit, which finds exactly the k best of all
-        labels. By default as the model was fitted; a searcher alone has no limit.
+        For ``"best_first"``, the maximum number of nodes to open per depth, best first. The lists are those of a
+        level-wise beam search. Labels and leaves do not count against the beam at later depths, so in a tree with
+        leaves at many depths more than `beam` leaves can be opened. For ``"paths"``, the maximum number of paths to
+        keep per depth. A path that has reached a leaf (a node with labels only), or a label whose siblings include
+        nodes, still counts while its score is among the best, so at most `beam` leaves are opened. None: no limit,
+        which finds exactly the k best of all labels. By default as the model was fitted; a searcher without a model
+        has no limit.
     evidence : bool
         Adjust the scores by the evidence that the model was fitted with; False returns the list of the tree alone.
     agreement : float, optional
         Stop early, so that at least this share of the lists is the same as with exact search. The model must have been
         calibrated.
     max_chunks : int, optional
-        The most nodes to open per query. A search that is stopped by it returns the best labels found so far.
+        Maximum number of nodes to open per query. A search that reaches it returns the best labels found so far.
     max_microseconds : int, optional
-        The most time per query. The node that is being evaluated at that time is finished.
+        Maximum time per query. The search still finishes the node that it is evaluating.
     candidates : label ids, a label set, one list of label ids per query, or sparse matrix (n, L), optional
         The labels allowed; only their ancestors are searched. A model searches exactly, without a beam, if any of
         these rules is given and neither `search` nor `beam` is: candidates, exclude, label_weight, limits, threshold,
@@ -115,37 +120,38 @@ class SearchRequest:
     exclude : like candidates, optional
         Labels not to return.
     label_weight : array (L,), LabelBoosts or LabelWeights, optional
-        What the score of each label is multiplied with. Labels are ordered by the product, which is also what is
-        returned, and labels of weight 0 are left out. The search stays exact: a node is compared by its score times the
-        largest weight below it.
+        Factors for the scores of labels. Labels are ordered by the product, which is returned as the score; labels with
+        weight 0 are left out. The search stays exact: a node is compared by its score times the largest weight below
+        it.
     limits : pair (groups, m) or LabelLimits, optional
-        At most m labels of each group: the list is the one that a pass over all labels, best first, gives if it skips
-        labels whose group is full. `groups` is one group per label, -1 or None for labels without a group, or a mapping
-        from label ids to groups. `m` is a number, or a mapping from groups to numbers; other groups have no limit.
+        At most m labels of each group: labels are taken best first, and labels whose group is full are skipped.
+        `groups` is one group per label (-1 or None: no group), or a mapping from label ids to groups. `m` is a number,
+        or a mapping from groups to numbers; other groups have no limit.
     threshold : float, optional
-        Leave out labels whose returned score is below it: the probability after calibration, the product with label
-        weights.
+        Leave out labels whose returned score is below it. The returned score is the probability in a calibrated model,
+        and the product if label weights are given.
     raw_scores : bool
-        Return the scores of the search, also where a calibrated model would return probabilities.
+        Return the scores of the search, even if a calibrated model would return probabilities.
     diversity : float in [0, 1]
         How much the similarity of labels counts against their scores (maximal marginal relevance): the list is chosen
         from the 10 k best labels (at most 100, at least k). The first label is the best one; each next label maximises
-        ``(1 - diversity) * score / best score - diversity * similarity``, with the largest similarity to a label
-        before it. Two labels below the same node are similar: ``1 - log(labels below it) / log(L)`` for their lowest
-        common ancestor. The list is in the order of choice, so its scores can rise.
+        ``(1 - diversity) * score / best score - diversity * similarity``, where similarity is the largest similarity to
+        a label chosen before. The similarity of two labels is ``1 - log(n) / log(L)``, where n is the number of labels
+        below their lowest common ancestor. The list is in the order in which labels were chosen, so its scores can
+        rise.
     broader : bool
-        Where no label reaches `threshold`, return the broader label that does: see `broader_label`.
+        If no label reaches `threshold`, return a broader label that does: see `broader_label`.
     discounts : NodeValues, optional
         How much the score of each node is lowered before it is compared; set by a model from `agreement`.
     n_searched : int, optional
-        Labels to search for, if more than k: discounts are learned for lists of certain lengths.
+        Number of labels to search for, if more than k: discounts are learned only for certain list lengths.
     n_candidates : int, optional
-        Return this many of the labels that are scored while the k best are searched for, if that is more than k.
+        If more than k, return this many of the labels that were scored during the search for the k best.
     keep_beam : bool
-        Whether a predictor uses `beam` also for calls with rules. False if it is the beam that the model was fitted
-        with: such calls then search exactly.
+        Whether a predictor also uses `beam` for calls with rules. False if the beam is the one that the model was
+        fitted with: calls with rules then search exactly.
     calibration : Calibration, optional
-        What scores mean as probabilities; set by a calibrated model, unless `raw_scores` or `label_weight` is given.
+        Turns scores into probabilities; set by a calibrated model, unless `raw_scores` or `label_weight` is given.
 
     Examples
     --------
@@ -178,8 +184,8 @@ class SearchRequest:
     max_microseconds: int | None = setting(None, _LIMIT, "Most microseconds per query.")
     candidates: Any = setting(None, anything, "Labels that may be returned.")
     exclude: Any = setting(None, anything, "Labels that must not be returned.")
-    label_weight: Any = setting(None, anything, "What the score of each label is multiplied with.")
-    limits: Any = setting(None, anything, "Most labels of each group: groups of labels, and a number.")
+    label_weight: Any = setting(None, anything, "Factors for the scores of labels.")
+    limits: Any = setting(None, anything, "Maximum number of labels per group: a pair (groups, m).")
     threshold: float | None = setting(
         None,
         optional(number(0)),
@@ -219,16 +225,16 @@ class SearchRequest:
 
     @classmethod
     def of(cls, request: SearchRequest | int) -> SearchRequest:
-        """Return the request, or for an int the exact search for that many labels."""
+        """Return the request; an int k becomes a request for the k best labels."""
         return request if isinstance(request, SearchRequest) else cls(request)
 
     def n_found(self, n_labels: int) -> int:
-        """Return how many labels a search looks for, of `n_labels` that there are."""
+        """Return how many of `n_labels` labels a search looks for."""
         return min(max(self.k, self.n_searched or 0), max(n_labels, 1))
 
     @property
     def has_rules(self) -> bool:
-        """Whether the lists are not simply the best of all labels."""
+        """Whether rules change the lists, so that they are not simply the k best of all labels."""
         rules = self.candidates, self.exclude, self.label_weight, self.limits
         return any(rule is not None for rule in rules) or bool(self.threshold) or bool(self.diversity)
 
@@ -247,7 +253,7 @@ class SearchRequest:
         ----------
         n_queries, n_labels : int
         discounts : float32 (n_nodes,) or None
-            Those of the request in the form that the model's native search takes.
+            The discounts of the request, in the form that the model's native search takes.
         engine : native engine
             The engine that label sets must belong to.
         evidence : bool
@@ -281,7 +287,7 @@ class SearchRequest:
 
 
 def _label_weights(given: Any, n_labels: int, engine: Any) -> tuple[_core.LabelWeights | None, LabelBoosts | None]:
-    """Return the weights of all labels and those of some, each of them or None."""
+    """Return the weights of all labels and the weights of some labels; each can be None."""
     boosts = given if isinstance(given, LabelBoosts) else None
     weights = given if boosts is None else boosts.base
     if weights is not None and not isinstance(weights, _core.LabelWeights):
@@ -297,7 +303,7 @@ def _label_argument(
 ) -> tuple[LabelLists, _core.LabelSet | None]:
     """Return labels as lists or as a prepared set.
 
-    A long list for all queries becomes a set: it skips nodes without allowed labels, as a set given by the caller does.
+    A long list of excluded labels for all queries becomes a set: searches with a set skip nodes without allowed labels.
     """
     if isinstance(given, _core.LabelSet):
         if not given.belongs_to(engine):
@@ -312,7 +318,7 @@ def _label_argument(
 
 
 def describe_search(request: SearchRequest) -> str:
-    """Return in words what a completed request searches for.
+    """Return a short description of the search of a completed request.
 
     Examples
     --------

@@ -19,8 +19,8 @@ _ALWAYS_PADDED = 1000
 def list_length(k: int, n_labels: int) -> int:
     """Return the number of columns of lists of the k best of `n_labels` labels.
 
-    Lists are padded to k columns. A k above both 1,000 and the number of labels is taken as the number of labels:
-    padding would be most of the memory.
+    Lists are padded to k columns. A k above both 1,000 and the number of labels is reduced to the number of labels, to
+    save memory.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class SearchStats:
     partial : bool (n,)
         Whether a budget ended the search.
     no_features : bool (n,)
-        Whether the query has no feature that the model knows. Its list is then that of the most frequent labels, with
+        Whether the query has no feature that the model knows. Its list then contains the most frequent labels, with
         their shares of the training points as scores.
     """
 
@@ -77,9 +77,9 @@ class SearchResult:
     Parameters
     ----------
     labels : int64 (n, k)
-        Best first, padded with -1. Equal scores: the smaller label first.
+        Best first, padded with -1. Of equal scores, the smaller label comes first.
     scores : float32 (n, k)
-        In [0, 1], padded with 0.
+        In [0, 1] unless labels have weights or a trend; padded with 0.
     stats : SearchStats or None
     """
 
@@ -96,7 +96,7 @@ class SearchResult:
     def from_native(cls, arrays: _core.NativeResults, n_found: int, k: int) -> SearchResult:
         """Return the result of a native search for `n_found` labels as lists of length k, cut or padded.
 
-        `n_found` is less than k only if there are no more labels.
+        `n_found` is less than k only if the model has fewer than k labels.
         """
         labels, scores, stats = arrays
         own = None if stats is None else SearchStats(*stats[:4], stats[4].view(bool), stats[5].view(bool))

@@ -1,4 +1,4 @@
-"""Searcher: the best labels of queries, over one tree or several. Predictor: one query per call, for serving."""
+"""Searcher: finds the best labels of queries in one or several trees. Predictor: one query per call, for serving."""
 
 from __future__ import annotations
 
@@ -23,31 +23,32 @@ _ELSEWHERE = "send the model, or the folder where it is saved, and call model.pr
 
 
 class Predictor(_core.Predictor):
-    """Predicts one query per call with little overhead; made by `LabelTreeClassifier.predictor`.
+    """Predicts one query per call with little overhead; created by `LabelTreeClassifier.predictor`.
 
     ``predictor(context, k)`` takes what the model's encoder takes: a string, or a list of items.
     ``predictor(indices, values, k)`` takes the features of a query and their values, and ``predictor(row, k=k)`` one
     row of a CSR matrix or one dense row of all features. `k` is optional. It returns label ids (an array of int64), or
-    their names (a list of str) if it was made with ``names=True``, and scores (an array of float32), best first. They
-    are shorter than k only if fewer labels were found.
+    their names (a list of str) if it was created with ``names=True``, and scores (an array of float32), best first.
+    They are shorter than k only if fewer labels were found.
 
     Every call takes ``exclude=`` (labels not to return) and ``candidates=`` (the labels allowed): names, ids, or a set
-    that `label_set` of the model prepared. A name that the model does not know is refused; `label_set` leaves it out.
-    ``threshold=`` leaves out labels whose score is below it. Scores of a calibrated model are probabilities, unless the
-    predictor was made with ``raw_scores=True``.
+    that `label_set` of the model prepared. A name that the model does not know is an error; `label_set` leaves it out.
+    ``threshold=`` leaves out labels whose score is below it. ``label_weight=``, ``limits=`` and ``diversity=`` are as
+    in `predict_topk`. Scores of a calibrated model are probabilities, unless the predictor was created with
+    ``raw_scores=True``.
 
-    `n_unknown` counts the items and words of all calls that the encoder did not know. A query without any known feature
-    gets the most frequent labels, with their shares of the training points as scores; `n_no_features` counts such
-    calls.
+    `n_unknown` counts the items and words, over all calls, that the encoder did not know. A query without any known
+    feature gets the most frequent labels, with their shares of the training points as scores; `n_no_features` counts
+    such calls.
 
-    Arrays are int32 or int64, and float32 or float64; indices and values can be lists too. Only ranges are checked.
-    ``predictor.lists(...)`` takes the same and returns lists of labels and of scores with six digits, which is faster
-    if they become JSON. Several threads can call it at the same time: the interpreter lock is released during the
-    search. A call inside an event loop needs no thread: it takes microseconds.
+    Arrays are int32 or int64, and float32 or float64; indices and values can also be lists. Only ranges are checked.
+    ``predictor.lists(...)`` takes the same arguments and returns lists of labels and of scores with six digits, which
+    is faster for JSON output. Several threads can call a predictor at the same time: it releases the interpreter lock
+    during the search. A call takes microseconds, so an event loop can make it directly, without a thread.
 
-    A predictor stays in its process; it cannot be pickled. For another process, send the folder of the saved model and
-    call ``lt.load(folder).predictor(...)`` there: processes that load one folder share its memory. Or pickle the model
-    itself, which copies it. A forked process can go on using the predictor.
+    A predictor cannot be pickled. In another process, load the saved model and call ``lt.load(folder).predictor(...)``:
+    processes that load the same folder share its memory. Pickling the model also works, but copies it. A forked process
+    can continue to use the predictor.
 
     Examples
     --------
@@ -66,7 +67,7 @@ class Predictor(_core.Predictor):
         return f"Predictor({self.description})"
 
     def __reduce__(self) -> NoReturn:
-        """Explain what to send to another process instead."""
+        """Raise TypeError with what to send to another process instead."""
         message = f"a Predictor cannot be pickled: {_ELSEWHERE}"
         raise TypeError(message)
 
@@ -76,7 +77,7 @@ PRIORITY_SCALE: float = _core.PRIORITY_SCALE
 
 
 class LabelSearcher:
-    """What the searchers of all model families do with sets of labels, through their native engine."""
+    """Base class of the searchers of all families: label sets, label weights, label prior and retired labels."""
 
     _engine: Any
     _prior: Any
@@ -88,31 +89,31 @@ class LabelSearcher:
         """Number of labels."""
 
     def label_set(self, labels: Any, names: _core.Names | None = None) -> _core.LabelSet:
-        """Return labels prepared for many searches; unknown names are counted in its `n_unknown`."""
+        """Return labels prepared for many searches; `n_unknown` of the set counts unknown names."""
         found: _core.LabelSet = self._engine.label_set(labels, names)
         return found
 
     def label_weights(self, weights: Any) -> _core.LabelWeights:
-        """Return one weight per label prepared for many searches, for `label_weight` of a request."""
+        """Return weights (one per label) prepared for many searches, for `label_weight` of a request."""
         found: _core.LabelWeights = self._engine.label_weights(label_weight_values(weights, self.n_labels))
         return found
 
     def set_prior(self, counts: Any, n_points: int | None) -> None:
-        """Answer queries without any feature with the most frequent labels, their shares of the points as scores.
+        """Set the answer to queries without any feature: the most frequent labels, with their shares as scores.
 
         Parameters
         ----------
         counts : int64 (L,)
             The number of training points of each label.
         n_points : int or None
-            The number of training points; None if it is unknown: then nothing changes.
+            The number of training points. With None (unknown), the answer is not set.
         """
         self._prior = (np.ascontiguousarray(counts, np.int64), n_points)
         if n_points is not None:
             self._engine.set_prior(self._prior[0], n_points)
 
     def set_retired(self, labels: Any) -> None:
-        """Return these labels (ids) from no search, also of predictors that exist; others are returned again."""
+        """Set the labels (ids) that no search returns, including those of existing predictors; restore all others."""
         self.retired = np.unique(np.asarray(labels, np.int32))
         self._engine.set_retired(self.retired)
 
@@ -121,8 +122,8 @@ class Searcher(LabelSearcher):
     """Finds labels in trees whose classifiers are stored as chunks.
 
     A label's score for a query is the product along its path of ``exp(-max(0, 1 - z) ** score_power)`` (squared hinge)
-    or ``sigmoid(z)`` (logistic), where z is the margin of a classifier. With several trees it is the mean of the trees'
-    scores, and the k best labels of each tree are compared.
+    or ``sigmoid(z)`` (logistic), where z is the margin of a classifier. With several trees, the score is the mean over
+    the trees, and the k best labels of each tree are compared.
 
     Parameters
     ----------
@@ -188,7 +189,7 @@ class Searcher(LabelSearcher):
                 store.children,
                 store.checked,
                 str(store.source),
-                # Ceilings hold for queries of length 1.
+                # Ceilings are valid only for queries of length 1.
                 store.ceilings if self.normalize and LOSSES[self.loss].ceilings else None,
             )
         if self.evidence is not None:
@@ -219,7 +220,7 @@ class Searcher(LabelSearcher):
         return own
 
     def check(self) -> None:
-        """Check all chunks now. Those of a file are otherwise checked when a search first opens them."""
+        """Check all chunks now. Otherwise, chunks of a file are checked when a search first opens them."""
         self._engine.check_all()
 
     def topk(
@@ -239,7 +240,7 @@ class Searcher(LabelSearcher):
         Returns
         -------
         SearchResult
-            It does not depend on `n_jobs`, and the list of a query does not depend on the other queries.
+            The result does not depend on `n_jobs`, and the list of a query does not depend on other queries.
         """
         request = SearchRequest.of(request)
         n_threads = check_n_jobs(n_jobs)
@@ -255,9 +256,9 @@ class Searcher(LabelSearcher):
         return SearchTrace(*self._engine.trace(tree, rows, self._native(SearchRequest.of(request), rows.n)))
 
     def margins(self, X: Any, tree: int, node: int) -> Float32s:
-        """Return the margins of a node's children (n, n_children) for queries, which are taken as they are.
+        """Return the margins of a node's children (n, n_children) for queries.
 
-        `normalize` is not applied: a search divides a query by its norm first.
+        Queries are not normalised here, even if `normalize` is set; a search would divide each query by its norm first.
         """
         rows = query_rows(X, self.n_features)
         store = self.stores[check_integer("tree", tree, 0, len(self.stores) - 1)]
@@ -275,19 +276,20 @@ class Searcher(LabelSearcher):
     ) -> Predictor:
         """Return a `Predictor`: the same search for one query per call.
 
-        With discounts it always searches for the same number of labels, and a call can ask for fewer of them.
+        With discounts, it always searches for the same number of labels; a call can ask for fewer.
 
         Parameters
         ----------
         request : SearchRequest or int
         encoder : native encoder, optional
-            With it the predictor also takes contexts.
+            With an encoder, the predictor also takes contexts.
         names : native names of the labels, optional
-            With them a call can give labels by name.
+            With names, a call can give labels by name.
         with_names : bool
             Return names instead of ids; needs `names`.
         label_of_feature : int32 (n_features,), optional
-            The label of the same item as each feature, or -1: excludes the items of the context. Needs `names`.
+            For each feature, the label that is the same item, or -1. If given, the predictor leaves out the items of
+            the context. Needs `names`.
         """
         if encoder is not None and encoder.n_features != self.n_features:
             refuse("encoder", f"one with {self.n_features} features", f"one with {encoder.n_features}")
@@ -303,12 +305,12 @@ class Searcher(LabelSearcher):
         return f"Searcher({trees}, {self.n_labels:,} labels, {self.n_features:,} features, loss {self.loss})"
 
     def set_trend(self, weights: Any) -> None:
-        """Keep what scores of labels are multiplied with because of their trend, prepared; None: nothing."""
+        """Set the trend: factors for the scores of labels (L,), prepared for many searches; None for no trend."""
         self.trend = None if weights is None else label_weight_values(weights, self.n_labels)
         self._trend_weights = None if self.trend is None else self._engine.label_weights(self.trend)
 
     def with_trend(self, weights: Any) -> Any:
-        """Return weights of labels for a request, multiplied with the trend; prepared ones have it already."""
+        """Return label weights for a request, multiplied by the trend; prepared weights already include it."""
         if self.trend is None or isinstance(weights, _core.LabelWeights):
             return weights
         if isinstance(weights, LabelBoosts):
@@ -329,7 +331,7 @@ class Searcher(LabelSearcher):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(
             {"evidence": None, "trend": None, "retired": NO_LABELS, **state}
-        )  # older pickles do not have all
+        )  # older pickles lack some attributes
         self._engine = self._make_engine()
         if self._prior is not None:
             self.set_prior(*self._prior)

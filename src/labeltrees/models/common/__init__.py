@@ -1,1 +1,1 @@
-"""What both model families share."""
+"""Code shared by both model families."""

@@ -1,10 +1,10 @@
-"""Stopping searches early: how much the nodes of a search may be discounted, learned on points the model has not seen.
+"""Early stopping: node discounts that end searches sooner, learned on points the model has not seen.
 
-Exact search goes on while a node could hold a better label. Most nodes do not, so a search can discount them: a node is
-compared by its priority, its score lowered by its discount, and the search ends when no priority reaches the k-th label
-found. Discounts are learned for classes of nodes (by depth and by number of labels below, in powers of two), in
-settings from cautious to bold. The number of lists that each setting changes is counted on other points; `agreement`
-chooses the boldest setting that changes few enough.
+Exact search continues while an open node could hold a better label. Most open nodes do not hold one, so the search can
+discount them: it compares a node by its priority (its score lowered by its discount) and ends when no priority reaches
+the score of the k-th label found. Nodes are grouped into classes by depth and by number of labels below (in powers of
+two). Each class has one discount per setting, and settings range from cautious to bold. Validation points show how many
+lists each setting changes; `agreement` selects the boldest setting that changes few enough.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from labeltrees.search.request import NodeValues
 from labeltrees.search.result import SearchTrace
 from labeltrees.tree.label_tree import LabelTree
 
-# How many skipped visits outweigh one needed visit that is skipped too: from cautious to bold.
+# The number of saved visits that outweigh the loss of one needed visit, from cautious to bold.
 COSTS = np.geomspace(300.0, 0.5, 25)
-# The settings begin with shares of the most cautious one, for stricter agreements, and have a mean between any two:
-# few points can change many discounts at once.
+# Fractions of the most cautious setting come first, for stricter agreements. The mean of every two neighbours is also a
+# setting, because the step between two costs can be large: a few points can change many discounts at once.
 SHARES = np.arange(1, 16) / 16
-_DOUBT = 0.5  # needed visits that a class is assumed to lose in addition to those seen
+_DOUBT = 0.5  # needed visits assumed lost per class, in addition to those observed
 _NOTHING = -80.0  # the log score of the k-th label where there are fewer than k labels
 _MIN_SCORE = 1e-37  # scores are float32
 
@@ -46,7 +46,7 @@ class Visits(NamedTuple):
     Parameters
     ----------
     nodes : int64 (n,)
-        The node, or, after `with_classes`, its class.
+        The node; after `with_classes`, the class of the node.
     required : float64 (n,)
         The required discount: the smallest one at which the node is skipped.
     needed : bool (n,)
@@ -79,14 +79,14 @@ def visits_of(
 ) -> Visits:
     """Return the nodes that exact searches for k labels opened in a tree, with their required discounts.
 
-    A node is compared with the k-th best label at the time when the node is chosen, that is, without the labels below
-    it: for a node above some of the k best labels, with the k-th best of the other labels.
+    When a search chooses a node, it has not found the labels below it yet. So the limit of a node is the score of the
+    k-th best label that is not below it.
 
     Parameters
     ----------
     tree : LabelTree
     trace : SearchTrace
-        Of the searches for k labels.
+        The trace of the searches for k labels.
     labels, scores : int64 and float64 (n, up to 2k)
         The best labels of each query, padded with -1, and the logarithms of their scores.
     k : int
@@ -124,7 +124,7 @@ def _label_places(tree: LabelTree) -> NDArray[np.int64]:
 def learn_tables(visits: Visits, n_classes: int) -> NDArray[np.float32]:
     """Return the discount of each class in each setting (n_settings, n_classes), rising from cautious to bold.
 
-    For a cost c the discount of a class maximises (visits skipped) - c * (needed visits lost + 1/2).
+    For a cost c, the discount of a class maximises (visits skipped) - c * (needed visits lost + 1/2).
     """
     table = np.zeros((len(COSTS), n_classes))
     order = np.lexsort((visits.required, visits.nodes))
@@ -141,7 +141,7 @@ def learn_tables(visits: Visits, n_classes: int) -> NDArray[np.float32]:
 
 
 def _class_discounts(required: NDArray[np.float64], needed: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return the discount of one class for each cost, from its visits by rising required discount."""
+    """Return the discount of one class for each cost; its visits are sorted by required discount."""
     discounts = np.zeros(len(COSTS))
     if len(required) == 0:
         return discounts
@@ -158,15 +158,15 @@ def _class_discounts(required: NDArray[np.float64], needed: NDArray[np.bool_]) -
 
 LENGTHS = (1, 3, 5, 10)
 CONFIDENCE = 0.99
-WORTH = 0.95  # a setting that opens a larger share of the nodes of exact search saves no time
-MAX_TRAINING_POINTS = 20_000  # more points improve little and take memory
+WORTH = 0.95  # a setting that opens more than this share of exact search's nodes saves no time
+MAX_TRAINING_POINTS = 20_000  # more points improve little and need more memory
 MAX_VISITS = 20_000_000
 _BLOCK = 1000
 _MAX_DEPTH = 31  # deeper nodes belong to the classes of this depth
 
 
 def check_lengths(k: Any, n_labels: int) -> list[int]:
-    """Return the list lengths to learn, rising, none longer than the number of labels.
+    """Return the list lengths to learn, rising and without duplicates, each at most the number of labels.
 
     Examples
     --------
@@ -179,7 +179,7 @@ def check_lengths(k: Any, n_labels: int) -> list[int]:
 
 
 def node_classes(tree: LabelTree) -> NDArray[np.int32]:
-    """Return the class of each node: its depth * 64 + the binary logarithm of the number of labels below it.
+    """Return the class of each node: 64 * depth + log2 of the number of labels below it, rounded down.
 
     Examples
     --------
@@ -203,7 +203,7 @@ class EarlyStop:
     discounts : float32 (n_k, n_settings, n_classes)
         At least 0, and rising from setting to setting.
     broken : int64 (n_k, n_settings)
-        The number of validation points whose list changes with this setting or one before it.
+        The number of validation points whose list changes with this setting or a more cautious one.
     chunks : float64 (n_k, n_settings)
         Nodes opened, relative to exact search.
     n_checked : int
@@ -233,7 +233,7 @@ class EarlyStop:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any], prefix: str, n_checked: int) -> EarlyStop:
-        """Return what was saved as `arrays`; raise KeyError for a missing array."""
+        """Return the object saved by `arrays`; raise KeyError for a missing array."""
         return cls(**{name: arrays[prefix + saved] for name, saved, _ in cls.ARRAYS}, n_checked=n_checked)
 
     def arrays(self, prefix: str) -> dict[str, Any]:
@@ -241,7 +241,7 @@ class EarlyStop:
         return {prefix + saved: getattr(self, name) for name, saved, _ in self.ARRAYS}
 
     def is_sound(self) -> bool:
-        """Return whether the arrays are valid; those of a file may be anything."""
+        """Return whether the arrays are valid: a file may contain anything."""
         for name, _, dtype in self.ARRAYS:
             array = getattr(self, name)
             if array.dtype != dtype or not np.isfinite(array).all():
@@ -266,7 +266,10 @@ class EarlyStop:
         )
 
     def place(self, k: int) -> int:
-        """Return the place of the smallest learned length of at least `k`: an unchanged list has an unchanged start."""
+        """Return the index of the smallest learned length of at least `k`.
+
+        If a list of that length does not change, neither do its first `k` labels.
+        """
         place = int(np.searchsorted(self.k, k))
         if place == len(self.k):
             lengths = ", ".join(map(str, self.k))
@@ -274,24 +277,25 @@ class EarlyStop:
         return place
 
     def setting(self, place: int, agreement: float) -> int:
-        """Return the boldest setting that keeps the agreement for the k in that place, -1 for exact search.
+        """Return the boldest setting that keeps the agreement for ``self.k[place]``, or -1 for exact search.
 
-        A setting that changes more lists than allowed would change so few validation lists with a probability of at
-        most 0.01. Because settings only change more and more lists, that also holds for the boldest one that passes.
+        A setting passes a one-sided binomial test: if it changed more lists than allowed, the probability of at most
+        this many changed validation lists would be at most 0.01. Bolder settings never change fewer lists, so the
+        tests need no correction for the number of settings.
         """
-        chances = bdtr(self.broken[place], self.n_checked, 1 - agreement)  # of at most that many changed lists
+        chances = bdtr(self.broken[place], self.n_checked, 1 - agreement)  # P(at most this many changed lists)
         boldest = int(np.count_nonzero(chances <= 1 - CONFIDENCE + 1e-12)) - 1
         return boldest if boldest >= 0 and self.chunks[place, boldest] <= WORTH else -1
 
     def kept(self, place: int, agreement: float) -> tuple[float, float]:
-        """Return the shares of unchanged lists and of nodes opened on the validation points, for an agreement."""
+        """Return the share of unchanged lists, and the share of exact search's nodes opened, on validation points."""
         setting = self.setting(place, agreement)
         if setting < 0:
             return 1.0, 1.0
         return 1 - int(self.broken[place, setting]) / self.n_checked, float(self.chunks[place, setting])
 
     def node_discounts(self, trees: Sequence[LabelTree], place: int, agreement: float) -> NodeValues | None:
-        """Return the discounts of all nodes for an agreement, None for exact search."""
+        """Return the discounts of all nodes for an agreement, or None for exact search."""
         setting = self.setting(place, agreement)
         if setting < 0 or not self.discounts[place, setting].any():
             return None
@@ -310,7 +314,7 @@ class EarlyStop:
 def spread_discounts(
     trees: Sequence[LabelTree], classes: NDArray[np.int32], discounts: NDArray[np.float32]
 ) -> NodeValues:
-    """Return the discounts of classes as discounts of all nodes of some trees."""
+    """Return the discount of each node of all trees, from the discounts of node classes."""
     padded = np.append(discounts, np.float32(0))  # an unknown class has no discount
     of_trees = []
     for tree in trees:
@@ -321,7 +325,7 @@ def spread_discounts(
 
 
 def learn_early_stop(searches: Searches, X: Any, n: int, k: Any, *, progress: bool = False) -> EarlyStop:
-    """Learn discounts on a third of `n` points, and count on the others how many lists they change.
+    """Learn discounts on a third of `n` points (at most 20,000), and count on the others how many lists they change.
 
     Parameters
     ----------
@@ -374,7 +378,7 @@ def _training_visits(searches: Searches, X: Any, rows: NDArray[np.int64], k: int
 def _count_broken(
     searches: Searches, X: Any, k: int, classes: NDArray[np.int32], table: NDArray[np.float32]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return how many lists each setting, or one before it, changes, and the nodes it opens relative to exact search.
+    """Return how many lists change up to each setting, and the nodes the setting opens relative to exact search.
 
     Once half of the lists have changed, all later settings count as changing every list.
     """

@@ -1,4 +1,4 @@
-"""Costs of points and labels: how much an error on each of them counts."""
+"""Costs of points and labels: how much an error on each point or label counts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from labeltrees.data.label_sets import NUMBERS
 from labeltrees.errors import InputError
 from labeltrees.models.common.label_names import LabelNames
 
-# The solver uses float32. Costs are multiplied with each other and with C, so each must leave room.
+# The solver uses float32. Costs are multiplied by each other and by C, so each must stay well inside its range.
 SMALLEST, LARGEST = 1e-20, 1e12
 LARGEST_VALUE = 1e15  # of X, costs and weights; products of larger values overflow float32
 
@@ -52,7 +52,7 @@ def refuse_large(name: str, values: NDArray[Any]) -> None:
 
 
 def check_class_weight(name: str, value: Any) -> None:
-    """Refuse a parameter that cannot be costs of labels."""
+    """Raise `InputError` if `value` is not a valid `class_weight`."""
     is_text = isinstance(value, str | bytes)
     is_array = hasattr(value, "__array__") and value.ndim > 0
     if value is None or is_array or (isinstance(value, Mapping | Sequence) and not is_text):
@@ -87,7 +87,7 @@ def label_costs(class_weight: Any, n_labels: int, names: LabelNames | None = Non
 def values_by_label(
     name: str, values: Mapping[Any, Any], n_labels: int, names: LabelNames | None, *, low: float
 ) -> NDArray[np.float32]:
-    """Return the values of a mapping from labels to numbers of at least `low` as an array; others are 1.
+    """Return a mapping from labels to numbers of at least `low` as an array (L,); missing labels get 1.
 
     Examples
     --------
@@ -103,14 +103,14 @@ def values_by_label(
 def ids_and_values(
     name: str, values: Mapping[Any, Any], n_labels: int, names: LabelNames | None, *, low: float
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """Return the label ids of a mapping from labels to numbers of at least `low`, and the numbers."""
+    """Return the label ids and the numbers of a mapping from labels to numbers of at least `low`."""
     ids = [_label_id(name, label, n_labels, names) for label in values]
     numbers = [check_number(f"{name}[{label!r}]", value, low, LARGEST) for label, value in values.items()]
     return np.array(ids, np.int32), np.array(numbers, np.float32)
 
 
 def check_finite(trained: Any) -> None:
-    """Raise `InputError` if costs beyond the range of float32 have spoilt the trained classifiers."""
+    """Raise `InputError` if trained weights are infinite or NaN, because costs left the range of float32."""
     if not (np.isfinite(trained.bias).all() and np.isfinite(trained.values).all()):
         message = "training left the range of float32: C, sample_weight, class_weight, Y or X is too large or too small"
         raise InputError(message)

@@ -1,4 +1,4 @@
-"""Explanation: why a model gives labels to a point, as amounts that sum to the logarithm of each label's score."""
+"""Explanation: why a model predicts labels for a point, as amounts that sum to the log score of each label."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from labeltrees.errors import InputError
 
 WORD = re.compile(r"\w+")
 _SHOWN = 8
-MOST_WORDS = 1000  # of a text, that are left out one by one
+MOST_WORDS = 1000  # words of a text to leave out, one at a time
 _BLOCK = 32
 
 
 class Contribution(NamedTuple):
-    """What one thing adds to the logarithm of a score.
+    """The amount that one feature, or one other part of the model, adds to a log score.
 
     Parameters
     ----------
     name : str
-        Of the word, the item or the feature; of the kind of evidence; or "base" or "trend".
+        The name of the word, item, feature or kind of evidence; otherwise "base", "trend" or "rest".
     amount : float
-        Above 0 it speaks for the label, below 0 against it.
+        Above 0 it supports the label, below 0 it counts against the label.
     kind : {"feature", "evidence", "trend", "base", "rest"}
-        "base" is the log score of a point without features. "rest" is what leaving out single words does not explain.
+        "base" is the log score of a point without features. "rest" is the part that single words do not explain.
     feature : int, optional
-        The column of X, if it is a feature.
+        The column of X, for a feature.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Contribution(NamedTuple):
 
 
 class Word(NamedTuple):
-    """A word of a text, its position, and what it adds to the log score with all features that contain it."""
+    """A word of a text, its position, and the amount that all features containing it add to the log score."""
 
     text: str
     start: int
@@ -54,7 +54,7 @@ class Word(NamedTuple):
 
 @dataclass(frozen=True)
 class LabelExplanation:
-    """Why a model gives one label to a point.
+    """Why a model predicts one label for a point.
 
     Parameters
     ----------
@@ -65,11 +65,11 @@ class LabelExplanation:
         As `predict_topk` returns it before calibration.
     log_score : float
     contributions : tuple of Contribution
-        The features first, those with the largest amounts at the top. The amounts of all kinds sum to `log_score`.
+        Features first, by falling magnitude, then the other kinds. All amounts together sum to `log_score`.
     words : tuple of Word
-        For texts: the words in their order.
+        For texts: the words in text order.
     probability : float, optional
-        If the model is calibrated.
+        The calibrated probability, if the model is calibrated.
     """
 
     label: Any
@@ -119,9 +119,9 @@ def _shown_name(part: Contribution) -> str:
 
 @dataclass(frozen=True)
 class Explanation(Sequence[LabelExplanation]):
-    """Why a model gives labels to a point: one `LabelExplanation` per label, best first.
+    """Why a model predicts labels for a point: one `LabelExplanation` per label, best first or in the order asked for.
 
-    The attributes of the first label are also those of the explanation: ``model.explain(x, label).log_score``.
+    The explanation also has the attributes of its first label: ``model.explain(x, label).log_score``.
 
     Examples
     --------
@@ -165,24 +165,25 @@ def sorted_contributions(features: Sequence[Contribution], others: Sequence[Cont
 
 
 def find_words(text: str) -> list[re.Match[str]]:
-    """Return the words of a text, with their places."""
+    """Return the words of a text as matches, which have their positions."""
     return list(WORD.finditer(text))
 
 
 def explain_by_leaving_out(
     text: str, log_scores: Callable[[list[str]], Any], label: int, name: Any, calibration: Any
 ) -> LabelExplanation:
-    """Return how much the log score of a label falls without each word of a text.
+    """Return an explanation by leave-one-out: how much the log score of a label falls without each word of a text.
 
-    The amounts of words do not sum to the log score, because each is measured with all others present; the rest is a
-    contribution of its own. Only the first 1,000 words are left out, because each takes a search of the whole text.
+    Each amount is measured with all other words present, so the amounts do not sum to the log score; the difference is
+    the contribution "rest". Only the first 1,000 words are measured, because each needs one search with the text.
 
     Parameters
     ----------
     text : str
     log_scores : function of a list of texts
-        Returns the log score of the label for each.
-    label, name : int, str or int
+        Returns the log score of the label for each text.
+    label : int
+    name : str or int
     calibration : Calibration or None
     """
     found = find_words(text)[:MOST_WORDS]
@@ -203,7 +204,7 @@ def explain_by_leaving_out(
 
 
 class ExplainMixin:
-    """`explain` for an estimator with `check_queries` and `predict_topk`; a family says how one point is explained."""
+    """`explain` for an estimator with `check_queries` and `predict_topk`; each family implements `_explainer`."""
 
     searcher_: Any
     check_queries: Callable[..., Any]
@@ -212,24 +213,27 @@ class ExplainMixin:
 
     @abstractmethod
     def _explainer(self, x: Any, points: Any) -> Callable[[int, Any], LabelExplanation]:
-        """Return a function of a label's id and name, for one point: as given, and as `check_queries` returned it."""
+        """Return the function that explains a label, given its id and name, for one point.
+
+        `x` is the point as given; `points` is the same point as `check_queries` returned it.
+        """
 
     def explain(self, x: Any, label: Any = None, k: int = 5) -> Explanation:
-        """Return why the model gives labels to a point: what each word, item or feature adds to the log score.
+        """Return why the model predicts labels for a point: how much each word, item or feature adds to the log score.
 
-        In a `LabelTreeClassifier` the amounts are exact. Along the path to the label every feature gets its share of
-        what its classifiers make of all features together; with the base, evidence and trend these sum to the
-        logarithm of the score. In a `TextLabelTreeClassifier` the amount of a word is how much the log score falls
-        without it.
+        In a `LabelTreeClassifier` the amounts are exact. For each classifier on the path to the label, the change that
+        all features make to its log score is divided among them; together with base, evidence and trend, the amounts
+        sum to the log score. In a `TextLabelTreeClassifier` the amount of a word is how much the log score falls
+        without that word.
 
         Parameters
         ----------
         x : one point
-            A text, a list of items, a row (d,) or a matrix (1, d): one point as `predict_topk` takes it.
+            A text, a list of items, a row (d,) or a matrix (1, d).
         label : label or list of labels, optional
-            By name, or by id. By default the k best labels.
+            Names or ids of the labels to explain. By default the k best labels.
         k : int
-            How many labels, if none is given.
+            Number of labels to explain if `label` is not given.
 
         Returns
         -------
@@ -261,7 +265,7 @@ class ExplainMixin:
 
 
 def one_point(x: Any) -> Any:
-    """Return one point as a batch of one: a matrix (1, d) as it is, everything else in a list or as a row."""
+    """Return one point as a batch of one: matrices unchanged, a row (d,) as (1, d), everything else in a list."""
     if sparse.issparse(x):
         return x
     if isinstance(x, np.ndarray) and x.dtype.kind not in "OU":

@@ -1,4 +1,4 @@
-"""Arguments of `fit`: those of a Dataset, and a given tree."""
+"""Arguments of `fit`: reading them from a Dataset, and preparing a given tree."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class FitArguments(NamedTuple):
 def arguments_of(
     X: Any, Y: Any, sample_weight: Any, label_texts: Any = None, times: Any = None, groups: Any = None
 ) -> FitArguments:
-    """Return the arguments of `fit` with those of a Dataset, if X is one; one that is given comes before its own.
+    """Return the arguments of `fit`; if X is a Dataset, it supplies those that are not given.
 
-    Features whose names the encoder has are not named a second time.
+    Feature names are left out if the encoder has them.
     """
-    if isinstance(X, FitArguments):  # from inside the library
+    if isinstance(X, FitArguments):  # calls from inside the library
         return X
     if not isinstance(X, Dataset):
         if Y is None:
@@ -79,7 +79,7 @@ def arguments_of_parts(data: PartsDataset, label_names: Any = None) -> FitArgume
 
 
 def place_labels(tree: LabelTree | str, n_labels: int, frequencies: Float64s) -> LabelTree:
-    """Return the tree to train for a given tree, or for "flat": only labels of a frequency above 0 are placed."""
+    """Return the tree to train, for a given tree or "flat": it places only labels with a frequency above 0."""
     if isinstance(tree, str):
         return flat_tree(n_labels, frequencies=frequencies)
     if tree.n_labels != n_labels:
@@ -88,7 +88,7 @@ def place_labels(tree: LabelTree | str, n_labels: int, frequencies: Float64s) ->
 
 
 def keep_labels(tree: LabelTree, kept: NDArray[np.bool_]) -> LabelTree:
-    """Return `tree` with only the `kept` labels (L,) placed, and without the nodes that have none of them below.
+    """Return `tree` with only the `kept` labels (L,), and without nodes that have none of them below.
 
     The order of nodes and children does not change. If all labels are kept, `tree` itself is returned.
 
@@ -101,7 +101,7 @@ def keep_labels(tree: LabelTree, kept: NDArray[np.bool_]) -> LabelTree:
     """
     children = tree.children
     is_label = children < 0
-    n_kept = tree.mass(kept.astype(np.float64))  # of the labels below each node
+    n_kept = tree.mass(kept.astype(np.float64))  # kept labels below each node
     if not n_kept[0] > 0:
         refuse("tree", "a LabelTree with some of the labels of Y placed", tree)
     stays = np.empty(len(children), dtype=bool)

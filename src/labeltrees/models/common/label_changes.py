@@ -1,4 +1,4 @@
-"""Labels that come and go without training: retired, restored and renamed; the same for all model families."""
+"""Changing labels without training, for all model families: retire, restore, rename, compact."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from labeltrees.models.common.label_names import LabelNames
 
 
 class LabelChangesMixin:
-    """Changes of a fitted model's labels that touch no weight."""
+    """Changes to the labels of a fitted model that need no training."""
 
     searcher_: Any
     _label_names: LabelNames | None
@@ -30,15 +30,15 @@ class LabelChangesMixin:
         return ids if self._label_names is None else self._label_names.take(ids)
 
     def retire(self, labels: Any) -> Self:
-        """Return these labels from no search any more, at once: of this model and of its predictors.
+        """Stop returning these labels, at once, from this model and from its existing predictors.
 
-        Weights stay, so `restore` brings the labels back. Nodes without other labels are skipped, so searches get no
-        slower. `save` keeps what is retired, and `compact` removes it.
+        Weights stay, so `restore` can bring the labels back. Searches skip nodes that have no other labels, so they do
+        not become slower. `save` stores which labels are retired, and `compact` removes these labels.
 
         Parameters
         ----------
         labels : names or ids
-            A list, tuple, set or array, or one name.
+            A list, tuple, set or array; or one name.
 
         Examples
         --------
@@ -51,10 +51,10 @@ class LabelChangesMixin:
         return self
 
     def restore(self, labels: Any) -> Self:
-        """Return retired labels again; labels that are not retired stay as they are.
+        """Let searches return retired labels again; labels that are not retired do not change.
 
-        A label without a classifier, such as one that `compact` or `forget` has removed, stays out of all lists until
-        `update` gets points of it.
+        A label without a classifier, such as one that `compact` or `forget` has removed, is not returned until
+        `update` has trained it on new points.
         """
         self._set_retired(np.setdiff1d(self.searcher_.retired, self._label_ids(labels)))
         return self
@@ -65,7 +65,7 @@ class LabelChangesMixin:
         Parameters
         ----------
         old, new : str, or lists of str of the same length
-            A new name must not be that of another label, also not of a retired one.
+            A new name must not be the name of another label, even a retired one.
         """
         check_is_fitted(self, "searcher_")
         if self._label_names is None:
@@ -93,8 +93,8 @@ class LabelChangesMixin:
     def compact(self) -> Self:
         """Remove retired labels, their classifiers and nodes without other labels.
 
-        The scores of the other labels stay the same, up to rounding. Labels with names are numbered anew, so that
-        nothing is left of the retired ones. Labels without names keep their ids.
+        The scores of the other labels stay the same, up to rounding. Labels with names get new ids, without gaps.
+        Labels without names keep their ids.
         """
         check_is_fitted(self, "searcher_")
         retired = self.searcher_.retired
@@ -110,7 +110,7 @@ class LabelChangesMixin:
 
     @abstractmethod
     def _compact(self, kept: NDArray[np.bool_]) -> None:
-        """Remove all labels but the `kept` (L,)."""
+        """Remove all labels except the `kept` ones (L,)."""
 
     @abstractmethod
     def _has_classifier(self) -> NDArray[np.bool_]:
@@ -120,7 +120,7 @@ class LabelChangesMixin:
         self.searcher_.set_retired(labels)
 
     def _label_ids(self, labels: Any) -> Int32s:
-        """Return the ids of labels, checked."""
+        """Return the ids of labels, given as names or ids; raise `InputError` for unknown ones."""
         check_is_fitted(self, "searcher_")
         if isinstance(labels, str):
             labels = [labels]

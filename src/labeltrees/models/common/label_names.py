@@ -1,4 +1,4 @@
-"""Names of labels: decoded from a file only when needed, with an index by name that is made on first use."""
+"""Label names. Names in a file are decoded on demand, and the index by name is built on first use."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class LabelNames:
     """
 
     array: Names
-    kind: str = SETS  # "classes", "numbers": a point has one label, and predictions have one dimension
+    kind: str = SETS  # other kinds, "classes" and "numbers": one label per point, one-dimensional predictions
     _source: str = "label names"
 
     def __init__(self, names: Names, kind: str = SETS) -> None:
@@ -51,7 +51,7 @@ class LabelNames:
 
     @cached_property
     def position(self) -> dict[str, int]:
-        """The label of each name, in the Unicode form NFC."""
+        """The id of each label by its name in the Unicode form NFC."""
         return {nfc(name): label for label, name in enumerate(self.array.tolist())}
 
     @cached_property
@@ -67,7 +67,7 @@ class LabelNames:
         return encode_names(self.array.tolist())
 
     def take(self, labels: NDArray[np.int64]) -> Names:
-        """Return the names of `labels`, of any shape; None for -1. Labels that were given as integers are integers."""
+        """Return the names of `labels`, an array of any shape; None for -1. Labels fitted as integers stay integers."""
         found = labels >= 0
         if self.kind == NUMBERS:
             numbers = np.full(labels.shape, None, dtype=object)
@@ -85,7 +85,7 @@ class LabelNames:
     def ids(self, what: str, lists: Any) -> Any:
         """Return the ids of label names in a list, or in a list of lists; ids and matrices are returned unchanged."""
         if sparse.issparse(lists) or not _is_list(lists):
-            return lists  # a label set, too
+            return lists  # None, a matrix or a prepared label set
         if isinstance(lists, np.ndarray) and lists.dtype.kind in "iu" and self.kind != NUMBERS:
             return lists
         entries = list(lists)
@@ -107,17 +107,17 @@ class LabelNames:
         return np.array([self.position[nfc(name)] for name in names], dtype=np.int64)
 
     def refuse(self, where: str, name: Any) -> NoReturn:
-        """Raise `InputError` for a label that the model does not know, with those of a similar name."""
+        """Raise `InputError` for a label that the model does not know, and suggest similar names."""
         raise InputError.of_value(
             where, "names of labels that the model knows", name, hint=did_you_mean(name, self.array)
         )
 
 
 class StoredNames(LabelNames):
-    """Names from a file, as two arrays of `encode_names`.
+    """Names from a file, as the two arrays of `encode_names`.
 
-    Opening a model of ten million labels must take milliseconds, so each name is decoded and checked when it is first
-    used.
+    Each name is decoded and checked when it is first used, so that a model with ten million labels opens in
+    milliseconds.
     """
 
     def __init__(self, text: Any, ends: Any, source: str) -> None:
@@ -166,7 +166,7 @@ class StoredNames(LabelNames):
 
 
 def column_names(Y: Any) -> LabelNames | None:
-    """Return the names of the columns of Y, if it is the Y of a Dataset with label names."""
+    """Return the label names of Y if it is the Y of a Dataset with label names, otherwise None."""
     names = getattr(Y, "label_names", None)
     return None if names is None else LabelNames(names)
 

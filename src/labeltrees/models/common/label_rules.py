@@ -1,4 +1,4 @@
-"""Labels, weights and limits that a fitted model prepares for its searches; sets of labels of its vocabulary."""
+"""Label sets, weights and limits that a fitted model prepares for its searches, and label sets of its vocabulary."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from labeltrees.models.common.label_names import LabelNames
 from labeltrees.search.queries import LabelBoosts
 from labeltrees.search.queries import label_limits as prepare_limits
 
-SET_MARK = "@"  # before the name of a set of labels
+SET_MARK = "@"  # prefix of the name of a label set
 
 
 class LabelRulesMixin:
@@ -30,7 +30,7 @@ class LabelRulesMixin:
 
     @property
     def label_relations_(self) -> LabelRelations | None:
-        """Which labels are broader, and which belong to a scheme, type or collection of the vocabulary; or None."""
+        """Broader labels, and members of schemes, types and collections, from the vocabulary; None without one."""
         texts = getattr(self, "label_texts_", None)
         return None if texts is None else texts.relations
 
@@ -40,8 +40,8 @@ class LabelRulesMixin:
         Parameters
         ----------
         labels : names or ids
-            A list, tuple, set or array. Names that the model does not know are left out and counted in `n_unknown` of
-            the set; `len` of the set is the number of different labels. A string such as ``"@Places"`` is a scheme,
+            A list, tuple, set or array. Names that the model does not know are left out; `n_unknown` of the set counts
+            them, and `len` of the set is its number of distinct labels. A string such as ``"@Places"`` names a scheme,
             type or collection of the SKOS vocabulary that the model was fitted with.
         """
         check_is_fitted(self, "searcher_")
@@ -50,7 +50,7 @@ class LabelRulesMixin:
         return found
 
     def vocabulary_set(self, labels: Any) -> Any:
-        """Return the ids of a set of the vocabulary, such as "@Places"; other labels unchanged."""
+        """Return the label ids of a vocabulary set such as "@Places"; return other values unchanged."""
         if not isinstance(labels, str) or not labels.startswith(SET_MARK):
             return labels
         if self.label_relations_ is None:
@@ -64,28 +64,28 @@ class LabelRulesMixin:
         Parameters
         ----------
         weights : array (L,), or mapping from labels (names, or ids if they have no names) to numbers
-            Numbers of at least 0. A label that a mapping lacks has the weight 1.
+            Numbers of at least 0. Labels missing from a mapping have the weight 1.
         """
         check_is_fitted(self, "searcher_")
         found: _core.LabelWeights = self.searcher_.label_weights(self._label_weight_array(weights))
         return found
 
     def label_limits(self, groups: Any, m: Any) -> _core.LabelLimits:
-        """Return limits of groups prepared for many searches, as `limits` of this model and its predictors.
+        """Return group limits prepared for many searches, as `limits` of this model and its predictors.
 
         Parameters
         ----------
         groups : one group per label, or mapping from labels (names, or ids if they have no names) to groups
             Texts or numbers; -1 or None for a label without a group.
         m : int, or mapping from groups to ints
-            The most labels of each group in a list. Groups that a mapping lacks have no limit.
+            Maximum number of labels of each group in a list. Groups missing from a mapping have no limit.
         """
         check_is_fitted(self, "searcher_")
         prepared: _core.LabelLimits = self._group_limits((groups, m))
         return prepared
 
     def _group_limits(self, limits: Any) -> Any:
-        """Return limits with label ids, prepared; None unchanged."""
+        """Return prepared limits, with label names resolved to ids; return None unchanged."""
         if limits is None or isinstance(limits, _core.LabelLimits):
             return limits
         if self._label_names is not None and isinstance(limits, Sequence) and isinstance(limits[0], Mapping):
@@ -94,7 +94,7 @@ class LabelRulesMixin:
         return prepare_limits(limits, self.searcher_.n_labels)
 
     def _label_boosts(self, weights: Any) -> Any:
-        """Return the weights of a mapping as those of some labels, and other weights unchanged."""
+        """Return the weights of a mapping as `LabelBoosts`, and other weights unchanged."""
         if not isinstance(weights, Mapping):
             return weights
         ids, values = ids_and_values("label_weight", weights, self.searcher_.n_labels, self._label_names, low=0)

@@ -1,6 +1,6 @@
-"""Saving and loading what all model families share: settings, label names and counts, calibration, early stopping.
+"""Saving and loading the parts shared by all families: settings, label names and counts, calibration, early stopping.
 
-Everything that comes from files is checked.
+Everything read from files is checked.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from labeltrees.storage import LoadedModel
 from labeltrees.tree.arrays import TreeArrays
 from labeltrees.tree.label_tree import LabelTree
 
-# The settings of version 0.1 that are now part of another one, with their defaults then.
+# Settings of version 0.1 that later became part of another setting, with the defaults of that version.
 _TREE = {"smoothing": 0.1, "cover": "marginal", "cover_softness": 0.0, "path": "weighted", "weights_of": "root"}
 _SOLVER = {"score_power": 3, "eps": 0.1, "max_iter": 100, "prune_below": 0.1}
 _LABEL_TEXTS = {"label_text_points": "missing", "label_text_weight": 1.0, "label_text_embedding": 0.5}
-# Settings that the first models lack, with the values that mean the same.
+# Settings missing from the oldest models, with the values that keep their behaviour.
 _ADDED_TO_ALL = {"weights_of": "root"}
 _ADDED_TO_LINEAR = {
     "evidence": None,
@@ -39,7 +39,7 @@ _ADDED_TO_TEXT = {"shuffle": False}
 
 
 def current_settings(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return settings of a manifest under today's names; those of this version are returned unchanged.
+    """Return the settings of a manifest under their current names; current settings are returned unchanged.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def current_settings(settings: dict[str, Any]) -> dict[str, Any]:
     old = _ADDED_TO_ALL | (_ADDED_TO_LINEAR if is_linear else _ADDED_TO_TEXT) | settings
     gone = _TREE | (_SOLVER | _LABEL_TEXTS if is_linear else {})
     if not old.keys() >= gone.keys() | {"tree"}:
-        return settings  # damaged: the reader says which names are missing
+        return settings  # damaged: the reader reports the missing names
     new = {name: value for name, value in old.items() if name not in gone and name != "negatives"}
     tree = {name: old[name] for name in _TREE}
     if old["tree"] is None and tree != _TREE:
@@ -67,17 +67,17 @@ def current_settings(settings: dict[str, Any]) -> dict[str, Any]:
     new["label_texts"] = texts["label_text_points"]
     if texts != _LABEL_TEXTS | {"label_text_points": new["label_texts"]}:
         new["label_texts"] = {name.removeprefix("label_text_"): value for name, value in texts.items()}
-    if old.get("search") == "beam":  # found the same labels
+    if old.get("search") == "beam":  # it found the same labels
         new["search"] = "best_first"
     return new
 
 
-# Stands for a LabelTree passed as parameter: the trained tree is that tree, so `load` takes it from the arrays.
+# Replaces a LabelTree passed as `tree`: it is also the trained tree, so `load` takes it from the arrays.
 GIVEN_TREE = "given"
 LABEL_TEXTS = "label_texts."  # the prefix of the arrays
-LABELS = "labels"  # the key of what labels are, if a point has only one
-RETIRED = "retired"  # the key in the manifest, and the array
-EARLY_STOP = "agreement"  # the key in the manifest, and the prefix of the arrays
+LABELS = "labels"  # the manifest key of the kind of labels, if each point has exactly one label
+RETIRED = "retired"  # the manifest key, and the name of the array
+EARLY_STOP = "agreement"  # the manifest key, and the prefix of the arrays
 
 
 def shared_to_files(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -103,7 +103,7 @@ def shared_to_files(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         arrays["calibration.scores"] = model.calibration_.scores
         arrays["calibration.probabilities"] = model.calibration_.probabilities
     if len(model.searcher_.retired):
-        # Also a parameter, which releases that know no retired labels refuse: they would return them.
+        # Also a parameter, so that releases without retired labels refuse the file instead of returning these labels.
         parameters[RETIRED] = len(model.searcher_.retired)
         arrays[RETIRED] = model.searcher_.retired
     early_stop = getattr(model, "early_stop_", None)
@@ -128,7 +128,7 @@ _SHARED_KEYS = {"settings", "n_labels", "n_points", "stats"}
 
 
 class ModelReader:
-    """Reads an opened folder piece by piece. A fault is a `FileFormatError` that names the folder."""
+    """Reads the parts of an opened folder. Every fault raises a `FileFormatError` that names the folder."""
 
     def __init__(self, loaded: LoadedModel) -> None:
         self.source = loaded.folder
@@ -136,18 +136,18 @@ class ModelReader:
         self.parameters = loaded.manifest.parameters
 
     def fail(self, fault: str) -> NoReturn:
-        """Raise the error for a fault."""
+        """Raise `FileFormatError` for a fault."""
         message = f"{self.source}: {fault}"
         raise FileFormatError(message)
 
     def check_keys(self, what: str, mapping: Any, keys: set[str]) -> None:
-        """Refuse an object that has other keys."""
+        """Refuse an object whose keys are not exactly `keys`."""
         if not isinstance(mapping, dict) or set(mapping) != keys:
             different = set(mapping) ^ keys if isinstance(mapping, dict) else {repr(mapping)}
             self.fail(f"{what} must have the keys {sorted(keys)}; missing or unknown: {sorted(different)}"[:600])
 
     def check_parameters(self, keys: set[str], optional: frozenset[str] = frozenset()) -> None:
-        """Check the keys of the manifest's parameters, a family's own `keys` among them."""
+        """Check the keys of the manifest's parameters: the shared ones, the family's `keys`, and `optional` ones."""
         present = (optional | {EARLY_STOP, LABELS, RETIRED}) & self.parameters.keys()
         self.check_keys("parameters", self.parameters, _SHARED_KEYS | keys | present)
         if self.parameters.get(LABELS, CLASSES) not in (CLASSES, NUMBERS):
@@ -161,7 +161,7 @@ class ModelReader:
             check_integer(name, self.parameters[name], 1, largest)
 
     def read_settings(self, cls: Any, parts: dict[str, Any], not_saved: frozenset[str] = frozenset()) -> dict[str, Any]:
-        """Return the parameters of the estimator `cls`, checked by its settings.
+        """Return the parameters of the estimator `cls`, after the checks of its settings.
 
         Parameters
         ----------
@@ -169,6 +169,7 @@ class ModelReader:
         parts : dict
             The classes of the parameters that may be objects, such as `TreeBuilder` for ``"tree"``.
         not_saved : set of str
+            Parameters that are not in files.
         """
         settings: dict[str, Any] = self.parameters["settings"]
         checks = checks_of(cls)
@@ -183,7 +184,7 @@ class ModelReader:
         return settings
 
     def set_shared(self, model: Any) -> None:
-        """Set the attributes of a fitted model that all families have; `searcher_` and the trees must be there."""
+        """Set the fitted attributes that all families share; `searcher_` and the trees must already be set."""
         if model.tree == GIVEN_TREE:
             model.tree = model.tree_
         model.n_points_ = self.parameters["n_points"]
@@ -199,7 +200,7 @@ class ModelReader:
         model.early_stop_ = self.early_stop()
 
     def tree(self, child_ptr: Any, children: Any, prefix: str = "") -> LabelTree:
-        """Return a tree, with the label weights among the arrays; it is checked when it is first used."""
+        """Return a tree with its saved label weights, if any; the tree is checked on first use."""
         name, n_labels = f"{prefix}label_weights", self.parameters["n_labels"]
         weights = self.arrays.get(name)
         if weights is not None and (weights.shape != (n_labels,) or weights.dtype != np.float64):
@@ -251,7 +252,7 @@ class ModelReader:
         return calibration
 
     def early_stop(self) -> EarlyStop | None:
-        """Return the bounds for stopping searches early, if they were learned."""
+        """Return the discounts for stopping searches early, if they were learned."""
         if EARLY_STOP not in self.parameters:
             return None
         self.check_keys(EARLY_STOP, self.parameters[EARLY_STOP], {"n_checked"})
@@ -264,6 +265,6 @@ class ModelReader:
         return early_stop
 
     def check_names_differ(self, names: Any) -> None:
-        """Refuse label names of which two are the same."""
+        """Refuse duplicate label names."""
         if len(set(names.tolist())) < len(names):
             self.fail("a label name occurs twice")

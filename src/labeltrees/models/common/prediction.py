@@ -1,4 +1,4 @@
-"""Predictions of a fitted model, the same for all model families: best labels, matrices, probabilities, precision."""
+"""Prediction with fitted models of all families: best labels, matrices, probabilities, calibration, precision."""
 
 from __future__ import annotations
 
@@ -27,29 +27,29 @@ from labeltrees.search.broader import with_broader
 from labeltrees.search.request import AS_FITTED, SearchRequest
 from labeltrees.tree.label_tree import LabelTree
 
-# Arguments that searches no longer have, and the new way.
+# Arguments that searches no longer have, with what to do instead.
 _GONE = {"prune": "nodes that cannot hold a label of the list are always skipped"}
 _GONE_FROM_TOPK = {
     **_GONE,
     "search": "set it for the model, model.set_params(search='paths')",
     "evidence": "turn it off for the model, model.set_params(evidence=None)",
 }
-# What predict_topk takes besides its own arguments: the other options of a request.
+# The **options of predict_topk: all options of a request that are not named arguments.
 _OWN = ("k", "candidates", "exclude", "label_weight", "limits", "threshold", "beam", *_GONE_FROM_TOPK)
 TOPK_OPTIONS = ("n_jobs", *(item.name for item in settings_of(SearchRequest) if item.name not in _OWN))
-LEARNED_LABELS = 10  # per point; probabilities are learned from their scores
-_MOST_DENSE = 2**28  # scores of a dense matrix: 1 GiB
+LEARNED_LABELS = 10  # labels per point that probabilities are learned from
+_MOST_DENSE = 2**28  # maximum number of scores in a dense matrix: 1 GiB
 
 
 class PredictionMixin(ExplainMixin, LabelChangesMixin, LabelRulesMixin):
     """Prediction for an estimator that has a searcher.
 
-    An estimator sets `searcher_`, `trees_`, `calibration_`, `early_stop_` and `_label_names` when it is fitted. A
-    family says how queries are checked, which options of a request it lacks, and how it fills in the others.
+    `fit` of an estimator sets `searcher_`, `trees_`, `calibration_`, `early_stop_` and `_label_names`. A family defines
+    how queries are checked, which options of a request it does not support, and the fitted defaults of the others.
     """
 
     KIND: ClassVar[str]
-    UNSUPPORTED: ClassVar[tuple[str, ...]] = ()  # options of a SearchRequest that the family's search does not have
+    UNSUPPORTED: ClassVar[tuple[str, ...]] = ()  # options of a SearchRequest that the family does not support
 
     searcher_: Any
     n_points_: int | None
@@ -63,7 +63,7 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin, LabelRulesMixin):
 
     @abstractmethod
     def check_queries(self, X: Any, n_jobs: int | None = None) -> Any:
-        """Return points in the form that `searcher_` takes; they have a shape and can be indexed with rows."""
+        """Return points in the form that `searcher_` takes; the result has a shape and can be indexed by rows."""
 
     @abstractmethod
     def sizes(self) -> dict[str, int | None]:
@@ -82,7 +82,7 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin, LabelRulesMixin):
         return k
 
     def _fill_fitted(self, request: SearchRequest) -> SearchRequest:
-        """Return the request with the options that were given when the model was made."""
+        """Return the request with the model's own values for options that are not given."""
         return request
 
     def _make_predictor(self, request: SearchRequest, names: bool, exclude_seen: bool) -> Any:
@@ -95,7 +95,7 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin, LabelRulesMixin):
         """Raise `NotCalibratedError` if the model has no probabilities."""
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        """Return the parameters that differ from the defaults and, once it is fitted, what was learned."""
+        """Return the parameters that differ from the defaults and, after `fit`, the sizes of the model."""
         parameters = str(super().__repr__(N_CHAR_MAX))  # type: ignore[call-arg]
         if getattr(self, "searcher_", None) is None:
             return parameters
@@ -105,7 +105,7 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin, LabelRulesMixin):
         """Return the sizes of a fitted model in one line."""
         counts = {"label": self.searcher_.n_labels, "point": self.n_points_, **_nouns(self.sizes())}
         words = [f"{count:,} {noun}" + ("" if count == 1 else "s") for noun, count in counts.items() if count]
-        family: Any = self  # an attribute or a property, by family
+        family: Any = self  # trees_ is an attribute or a property, depending on the family
         trees: list[LabelTree] = family.trees_
         shape = f"{trees[0].n_nodes:,} node" + ("" if trees[0].n_nodes == 1 else "s") + f", height {trees[0].height}"
         words.append(f"a tree of {shape}" if len(trees) == 1 else f"{len(trees)} trees, the first of {shape}")
@@ -119,7 +119,7 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin, LabelRulesMixin):
         return None if self._label_names is None else self._label_names.array
 
     def titles(self, labels: Any) -> Any:
-        """Return what people call labels, such as the names of items whose labels are ids.
+        """Return readable titles of labels, such as product names where labels are product ids.
 
         Parameters
         ----------
@@ -180,57 +180,60 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin, LabelRulesMixin):
     ) -> Any:
         """Return the k best labels of each point, and their scores.
 
-        Most calls need `k`, and `candidates` or `exclude` where not every label may be returned. Rules (`candidates`,
-        `exclude`, `label_weight`, `limits`, `threshold`, `diversity`) are exact: the list is that of a search through
-        all labels, unless `beam` is given. Without rules the search has the beam that the model was fitted with. Where
-        the model has evidence, the labels that the trees propose are exact, and evidence then adjusts their scores.
+        Four parameters matter most. `k` is the length of the lists. `candidates` and `exclude` say which labels may be
+        returned. `threshold` leaves out labels with low scores, so that lists can be shorter.
+
+        Searches with rules (`candidates`, `exclude`, `label_weight`, `limits`, `threshold`, `diversity`) are exact: the
+        list is the same as if all labels were scored, unless `beam` is given. Without rules, the search uses the beam
+        that the model was fitted with. In a model with evidence, this holds for the labels that the trees propose;
+        evidence then adjusts their scores.
 
         Parameters
         ----------
         X : n points
             A sparse or dense matrix (n, d), or n contexts of the model's encoder: texts, or lists of items.
         k : int
-            A k above both 1,000 and the number of labels is taken as the number of labels.
+            Length of the lists. A k above both 1,000 and the number of labels is reduced to the number of labels.
         candidates : labels, a set of `label_set`, one list of labels per point, or sparse matrix (n, L), optional
-            The labels allowed, by name or by id; only their ancestors are searched. A string such as ``"@Places"`` is a
-            scheme, type or collection of the SKOS vocabulary that the model was fitted with.
+            The labels allowed, by name or by id; only their ancestors are searched. A string such as ``"@Places"``
+            names a scheme, type or collection of the SKOS vocabulary that the model was fitted with.
         exclude : like candidates, optional
             Labels not to return.
         label_weight : array (L,), mapping from labels to numbers, or weights of `label_weights`, optional
-            What the score of each label is multiplied with; a label that a mapping lacks has the weight 1. The list
-            then holds the labels with the largest products, and the products as scores. Labels of weight 0 are left
-            out. ``lt.metrics.inverse_propensity(Y_train)`` gives the lists that are best for propensity-scored
-            precision.
+            Factors for the scores of labels; a label missing from a mapping has the weight 1. The list contains the
+            labels with the largest products, with the products as scores. Labels with weight 0 are left out.
+            ``lt.metrics.inverse_propensity(Y_train)`` gives the best lists for propensity-scored precision.
         limits : pair (groups, m), or limits of `label_limits`, optional
-            At most m labels of each group, such as a brand: the list is that of all labels, best first, where labels
-            whose group is full are skipped. `groups` has one group per label (-1 or None: no group), or maps labels to
-            groups; `m` is a number, or maps groups to numbers.
+            At most m labels of each group, such as a brand: labels are taken best first, and labels whose group is full
+            are skipped. `groups` has one group per label (-1 or None: no group), or maps labels to groups; `m` is a
+            number, or maps groups to numbers.
         threshold : float, optional
-            Leave out labels whose returned score is below it: after `calibrate`, whose probability is.
+            Leave out labels whose score (after `calibrate`: probability) is below it.
         beam : int or None, optional
-            Maximum number of nodes opened per depth, if not as the model was fitted; None finds exactly the k best
-            labels. A `TextLabelTreeClassifier` always searches exactly and does not have this option.
+            Maximum number of nodes opened per depth. None finds exactly the k best labels. By default the beam that the
+            model was fitted with. A `TextLabelTreeClassifier` always searches exactly and does not have this option.
         return_stats : bool
+            Whether to return `stats` as well.
         **options
             n_jobs : int
-                By default that of the model.
+                Number of threads; by default the model's `n_jobs`.
             raw_scores : bool
-                Return the scores of the search, also after `calibrate`; `threshold` is then about them.
+                Return the scores of the search even after `calibrate`, and compare `threshold` with them.
             diversity : float in [0, 1]
                 How much the similarity of labels in the tree counts against their scores (maximal marginal relevance).
-                The list is then in the order of choice.
+                The list is then in the order in which labels were chosen.
             broader : bool
-                Where no label reaches `threshold`, return a broader one: the narrowest label of the vocabulary below
-                which the probabilities of the labels found add up to the threshold, with this sum as its score. The
-                labels found are the 10 best, or k if that is more. For a calibrated model that was fitted with a SKOS
-                vocabulary.
+                If no label reaches `threshold`, return a broader one: the narrowest label of the vocabulary for which
+                the probabilities of the labels found below it add up to the threshold. This sum is its score. The
+                labels found are the 10 best, or the k best if k is larger. Needs a calibrated model that was fitted
+                with a SKOS vocabulary.
             agreement : float
                 Instead of `beam`: stop early, so that at least this share of the lists is the same as with exact
-                search. This holds for points from the distribution that `calibrate` learned from, without rules. 1 is
-                exact search.
+                search. This holds for points from the distribution that `calibrate` learned from. Searches with rules,
+                and with an agreement of 1, are exact.
             max_chunks, max_microseconds : int
-                Budgets per point, in nodes opened and in time. Searches that they stop are marked as partial in the
-                stats. They limit the search of the tree; evidence comes on top.
+                Budgets per point, in nodes opened and in time. `partial` of the stats marks searches that a budget
+                ended. The budgets cover the search of the trees, but not the evidence after it.
 
         Returns
         -------
@@ -238,12 +241,11 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin, LabelRulesMixin):
             Best first: label ids padded with -1, or names padded with None if the labels have names. A point
             without any known feature gets the most frequent labels, and `no_features` of the stats is True for it.
         scores : array of float32 (n, k)
-            In [0, 1], padded with 0. After `calibrate`: the probability that the label is correct, from the score of
-            the search with trend and evidence. With `label_weight`: the products of raw scores and weights, which are
-            not probabilities. Of a point without any known feature: the labels' shares of the training points.
+            In [0, 1], padded with 0; raw scores of a model with a trend can exceed 1. After `calibrate(X, Y)`: the
+            probability that the label is correct. With `label_weight`: the products of raw scores and weights, which
+            are not probabilities. For a point without any known feature: the labels' shares of the training points.
         stats : SearchStats, if `return_stats`
-            What each search did: chunks (nodes opened), classifiers, depth, microseconds, partial,
-            no_features.
+            What each search did: chunks (nodes opened), classifiers, depth, microseconds, partial, no_features.
         """
         check_names("predict_topk", options, TOPK_OPTIONS, _OWN)
         n_jobs = options.pop("n_jobs", None)
@@ -282,7 +284,11 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin, LabelRulesMixin):
     ) -> Any:
         """Return a predictor for serving: one query in, the k best labels and their scores out, with little overhead.
 
-        It takes what the model's encoder takes: a string, or a list of items. Every call also takes ``exclude=``,
+        Four parameters matter most. `k` is the length of the lists. `names` returns names instead of ids.
+        `exclude_seen` leaves out the items of the query, for recommendations. `agreement` makes searches of a
+        calibrated model faster, and changes few of the lists.
+
+        A query is what the model's encoder takes: a string, or a list of items. Every call also takes ``exclude=``,
         ``candidates=`` (labels, or a set of `label_set`), ``label_weight=`` (a dict, or weights of `label_weights`),
         ``limits=`` (those of `label_limits`), ``threshold=`` and ``diversity=``. With any of these, a call is exact
         unless the predictor was made with `beam` or `search`.
@@ -291,18 +297,18 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin, LabelRulesMixin):
         ----------
         k, beam, agreement, max_chunks, max_microseconds
             As in `predict_topk`. With `agreement`, a call can ask for fewer than `k` labels, or for up to the next
-            length that `calibrate` learned; a call with `candidates`, or with more excluded labels than there is room
-            for, is exact.
+            length that `calibrate` learned. A call with `candidates`, or with more excluded labels than that length
+            leaves room for, is exact.
         search : {"best_first", "paths"}, optional
-            How to search, if not as the model was fitted.
+            How to search the tree. By default as the model was fitted.
         evidence : bool
             Whether to use the evidence that the model was fitted with; False returns the list of the tree alone.
         label_weight, limits, threshold, diversity, raw_scores : optional
-            As in `predict_topk`; every call uses them.
+            As in `predict_topk`; they apply to every call.
         names : bool
             Return names (a list of str) instead of ids.
         exclude_seen : bool
-            Leave out the items of the given history: the labels that have their names.
+            Leave out labels that have the name of an item in the query.
         """
         check_is_fitted(self, "searcher_")
         if (names or exclude_seen) and self._label_names is None:
@@ -314,7 +320,7 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin, LabelRulesMixin):
         return self._make_predictor(self.complete_request(request), names, exclude_seen)
 
     def complete_request(self, request: SearchRequest) -> SearchRequest:
-        """Return the request as `searcher_` takes it: with calibration, fitted defaults, and discounts."""
+        """Return the request for `searcher_`: with calibration, fitted defaults, and discounts for `agreement`."""
         request = self._with_calibration(request)
         for option in fields(request):
             if option.name in self.UNSUPPORTED and getattr(request, option.name) != option.default:
@@ -322,7 +328,7 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin, LabelRulesMixin):
         if request.agreement is None:
             return self._fill_fitted(request)
         exact = replace(request, search="best_first", beam=None)
-        if request.agreement == 1 or request.has_rules:  # what was learnt holds for searches among all labels
+        if request.agreement == 1 or request.has_rules:  # discounts were learned without rules
             return exact
         early_stop = getattr(self, "early_stop_", None)
         if early_stop is None:
@@ -333,7 +339,7 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin, LabelRulesMixin):
         return replace(exact, discounts=discounts, n_searched=int(early_stop.k[place]))
 
     def _with_calibration(self, request: SearchRequest) -> SearchRequest:
-        """Return the request for probabilities, if the model is calibrated: not for raw or weighted scores."""
+        """Return the request with the model's calibration, if any, unless raw or weighted scores are requested."""
         calibration = getattr(self, "calibration_", None)
         if calibration is None or request.raw_scores or request.label_weight is not None:
             return request
@@ -349,9 +355,9 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin, LabelRulesMixin):
     def predict(self, X: Any) -> Any:
         """Return the predicted labels as a CSR indicator (n, L): the k best, or those that reach `threshold`.
 
-        After `calibrate`, `threshold` is a probability: all labels that are correct with at least this probability.
-        A model that was fitted on a one-dimensional Y, with one label per point, returns the best label of each point
-        (n,), as classifiers of scikit-learn do.
+        After `calibrate(X, Y)`, `threshold` is compared with probabilities. A model that was fitted on a
+        one-dimensional Y, with one label per point, returns the best label of each point (n,), as scikit-learn's
+        classifiers do.
         """
         X = self.check_queries(X)
         if self._has_classes:
@@ -368,7 +374,7 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin, LabelRulesMixin):
         """Return the raw scores of all labels as a dense array (n, L), for metrics of scikit-learn such as ROC AUC.
 
         The search is exact. A model fitted on one label per point with two classes returns (n,): the score of the
-        second class less that of the first. `predict_scores` returns the best labels alone, as a sparse matrix.
+        second class minus that of the first. `predict_scores` returns only the best labels, as a sparse matrix.
         """
         X = self.check_queries(X)
         n, n_labels = X.shape[0], self.searcher_.n_labels
@@ -387,10 +393,10 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin, LabelRulesMixin):
     def predict_proba(self) -> Callable[..., Any]:
         """``predict_proba(X, k=None)`` returns the probabilities of the k best labels of each point as CSR (n, L).
 
-        After `calibrate(X, Y)`, these are the probabilities that the point has the label, as `predict_scores` and
-        `predict_topk` return them too. Without it, they are the raw scores, and those are not calibrated. A
-        `LabelTreeClassifier` needs ``loss="logistic"`` for that: its scores are products of regularised estimates along
-        the path, which are usually too low. For a `TextLabelTreeClassifier` they estimate the probability of drawing
+        After `calibrate(X, Y)`, these are the probabilities that the point has the label, the same as from
+        `predict_scores` and `predict_topk`. Without calibration, they are raw scores. A `LabelTreeClassifier` then
+        needs ``loss="logistic"`` without evidence and trend; its scores are products of regularised estimates along the
+        path, which are usually too low. The scores of a `TextLabelTreeClassifier` estimate the probability of drawing
         the label from the labels of the text.
         """
         self._check_probabilities()
@@ -409,19 +415,20 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin, LabelRulesMixin):
     # Calibration and evaluation.
 
     def calibrate(self, X: Any, Y: Any = None, *, k: Any = LENGTHS) -> Self:
-        """Learn from points the model has not seen when a search may stop, and what scores mean as probabilities.
+        """Learn when a search may stop early and, if Y is given, how to turn scores into probabilities.
 
         Parameters
         ----------
         X : n points, or a Dataset
-            From the distribution of the points to be predicted: a third of them is for training, the others are for
-            validation. ``agreement=0.99`` needs at least 700 points and 0.999 needs 7,000; more points help.
+            Points that the model has not seen, from the distribution of the points to be predicted. To learn when to
+            stop, a third of them is used for training and the others for validation: ``agreement=0.99`` needs at least
+            700 points, and 0.999 needs 7,000. More points help.
         Y : labels, as in `fit`, optional
             If given, scores become probabilities: `predict_topk`, `predict_scores`, `predictor`, the server and the
             command line return them, and `threshold` is compared with them. Labels with names are aligned with those
             of the model.
         k : sequence of int
-            The list lengths that `agreement` is for. Other lengths up to the longest are cut from the next longer one.
+            The list lengths to learn `agreement` for. Other lengths up to the longest are cut from the next longer one.
         """
         X, Y, _ = self._of_dataset(X, Y)
         X = self.check_queries(X)
@@ -445,8 +452,8 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin, LabelRulesMixin):
         ----------
         X : n points, or a Dataset
         Y : labels, as in `fit`
-            Labels with names (lists of names, or the Y of a Dataset) are aligned with those of the model; a name that
-            the model does not know is never correct. A matrix without names has the columns of the model.
+            Labels with names (lists of names, or the Y of a Dataset) are aligned with those of the model; names that
+            the model does not know are never predicted. A matrix without names must have the columns of the model.
         sample_weight : array (n,), optional
         """
         X, Y, sample_weight = self._of_dataset(X, Y, sample_weight)
@@ -465,12 +472,12 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin, LabelRulesMixin):
 
     def _aligned(self, Y: Any, n_points: int) -> Any:
         """Return the labels of points as CSR (n, L), in the order of the model's labels."""
-        # A model that was fitted on the Y of a Dataset without its names returns ids, and still aligns by name.
+        # A model fitted on the Y of a Dataset, without the Dataset, returns ids but still aligns by column name.
         names = self._label_names or getattr(self, "_column_names", None)
         return known_labels(Y, (n_points, self.searcher_.n_labels), names)
 
     def _of_dataset(self, X: Any, Y: Any, sample_weight: Any = None) -> tuple[Any, Any, Any]:
-        """Return points, labels and weights: those given, or those of a Dataset that is given as X."""
+        """Return points, labels and weights: from X if it is a Dataset, otherwise as given."""
         if not isinstance(X, Dataset):
             return X, Y, sample_weight
         if Y is not None:
@@ -481,5 +488,5 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin, LabelRulesMixin):
 
 
 def _nouns(sizes: Mapping[str, int | None]) -> dict[str, int | None]:
-    """Return sizes such as n_features by their nouns."""
+    """Return sizes with singular nouns as keys: n_features becomes feature."""
     return {name.removeprefix("n_").removesuffix("s"): count for name, count in sizes.items()}

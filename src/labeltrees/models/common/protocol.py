@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class Searches(Protocol):
     """The searches of a fitted model that early stopping learns from: exact, discounted and traced.
 
-    Scores are sums of logarithms here, in both families.
+    Scores are log scores, in both families.
     """
 
     @property
@@ -48,17 +48,17 @@ class Searches(Protocol):
 class Model(Protocol):
     """A fitted model of any family.
 
-    Parameters and training differ between families; this is what they share.
+    Parameters and training differ between families; these members are the same.
     """
 
-    KIND: ClassVar[str]  # the class name, as the manifest of a saved model has it
-    READS_TEXTS: ClassVar[bool]  # True: it reads only texts. False: features, and texts if it has a vectorizer
-    UNSUPPORTED: ClassVar[tuple[str, ...]]  # options of a SearchRequest that the family does not have
+    KIND: ClassVar[str]  # the class name, also in the manifest of a saved model
+    READS_TEXTS: ClassVar[bool]  # True: reads only texts. False: reads features, and texts if it has a vectorizer
+    UNSUPPORTED: ClassVar[tuple[str, ...]]  # options of a SearchRequest that the family does not support
 
     calibration_: Calibration | None
     early_stop_: EarlyStop | None
     label_counts_: Any
-    n_points_: Any  # int, or None where it is unknown
+    n_points_: Any  # int, or None if unknown
     stats_: dict[str, Any]
 
     @property
@@ -67,7 +67,7 @@ class Model(Protocol):
 
     @property
     def encoder_(self) -> Encoder | None:
-        """What turns contexts into features; None if the model has none, or reads texts itself."""
+        """The encoder from contexts to features; None if the model has none, or reads texts itself."""
 
     @property
     def tree_(self) -> LabelTree:
@@ -93,10 +93,10 @@ class Model(Protocol):
         """Return the texts or the features of a dataset, whichever the model reads."""
 
     def check_queries(self, X: Any, n_jobs: int | None = None) -> Any:
-        """Return points in the form that `searcher_` takes; they have a shape and can be indexed with rows."""
+        """Return points in the form that `searcher_` takes; the result has a shape and can be indexed by rows."""
 
     def complete_request(self, request: SearchRequest) -> SearchRequest:
-        """Return the request as `searcher_` takes it: with the fitted defaults, and discounts for `agreement`."""
+        """Return the request for `searcher_`: with calibration, fitted defaults, and discounts for `agreement`."""
 
     def sizes(self) -> dict[str, int | None]:
         """Return the numbers of features or words and of weights, for a summary."""
@@ -110,10 +110,10 @@ class Model(Protocol):
 
     @property
     def label_relations_(self) -> LabelRelations | None:
-        """Which labels are broader, and which belong to a scheme, type or collection of the vocabulary; or None."""
+        """Broader labels, and members of schemes, types and collections, from the vocabulary; None without one."""
 
     def vocabulary_set(self, labels: Any) -> Any:
-        """Return the ids of a set of the vocabulary, such as "@Places"; other labels unchanged."""
+        """Return the label ids of a vocabulary set such as "@Places"; return other values unchanged."""
 
     def label_set(self, labels: Any) -> Any:
         """Return labels prepared for many searches."""
@@ -122,7 +122,7 @@ class Model(Protocol):
         """Return weights of labels prepared for many searches."""
 
     def label_limits(self, groups: Any, m: Any) -> Any:
-        """Return limits of groups prepared for many searches."""
+        """Return group limits prepared for many searches."""
 
     @property
     def predict_topk(self) -> Callable[..., Any]:
@@ -133,13 +133,13 @@ class Model(Protocol):
         """``predict_proba(X, k)`` returns the probabilities of the k best labels as CSR (n, L)."""
 
     def predict(self, X: Any) -> Any:
-        """Return the predicted labels as a CSR indicator (n, L)."""
+        """Return the predicted labels as a CSR indicator (n, L), or one label per point if fitted on one per point."""
 
     def explain(self, x: Any, label: Any = None, k: int = 5) -> Explanation:
-        """Return why the model gives labels to a point."""
+        """Return why the model predicts labels for a point."""
 
     def calibrate(self, X: Any, Y: Any = None, *, k: Any = ...) -> Self:
-        """Learn when a search may stop, and what scores mean as probabilities."""
+        """Learn when a search may stop early and, if Y is given, how to turn scores into probabilities."""
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Save the model as a folder."""

@@ -1,4 +1,4 @@
-"""Scores as sparse matrices, of the k best labels or of all that reach a threshold, and as calibrated probabilities."""
+"""Scores of the k best labels, or of all labels above a threshold, as sparse matrices; calibration to probabilities."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class Calibration:
         return f"Calibration({len(self.scores):,} steps, probabilities up to {self.probabilities[-1]:.3f})"
 
     def is_sound(self) -> bool:
-        """Return whether both arrays are valid; those of a file may be anything."""
-        # Scores are above 1 in models with a trend.
+        """Return whether both arrays are valid: a file may contain anything."""
+        # Scores can exceed 1 in models with a trend.
         for values, largest in ((self.scores, np.finfo(np.float64).max), (self.probabilities, 1.0)):
             if values.dtype != np.float64 or values.ndim != 1 or len(values) == 0:
                 return False
@@ -52,7 +52,7 @@ class Calibration:
 
 
 def fit_calibration(scores: NDArray[Any], hits: NDArray[np.bool_]) -> Calibration:
-    """Fit a calibration to returned labels: their scores and whether they were correct.
+    """Fit a calibration (isotonic regression) to the scores of returned labels and whether they were correct.
 
     Examples
     --------
@@ -70,12 +70,12 @@ def fit_calibration(scores: NDArray[Any], hits: NDArray[np.bool_]) -> Calibratio
     return Calibration(fitted.X_thresholds_.astype(np.float64), fitted.y_thresholds_.astype(np.float64))
 
 
-# Scores computed at once if it is not known how many labels reach the threshold: 64 MB of labels and scores.
+# Scores per block, because the number of labels that reach the threshold is unknown: about 50 MB with their labels.
 _BLOCK_SIZE = 2**22
 
 
 def top_scores(labels: Any, scores: Any, n_labels: int) -> Any:
-    """Return the scores of lists of labels, padded with -1, as CSR (n, n_labels).
+    """Return the scores of label lists, padded with -1, as CSR (n, n_labels).
 
     Examples
     --------
@@ -96,8 +96,8 @@ def scores_above(threshold: float, X: Any, topk: Callable[[Any, int], tuple[Any,
     threshold : float
     X : n points
     topk : function of points and k
-        Returns the k best labels (n, k) and their scores. It is called again with a larger k for the points whose k-th
-        label still reaches the threshold.
+        Returns the k best labels (n, k) and their scores. It is called again with a larger k for points whose k-th
+        label reaches the threshold.
     n_labels : int
     """
     n = X.shape[0]

@@ -1,4 +1,4 @@
-"""The parameters that both classifiers have, with their checks."""
+"""The parameters that both classifiers share, with their checks."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def _check_verbose(name: str, value: Any) -> None:
 
 @dataclass(eq=False, kw_only=True)
 class ClassifierSettings:
-    """Parameters of prediction, and of how `fit` runs."""
+    """Parameters for prediction, and for running `fit`."""
 
     k: int = setting(5, integer(1), "Number of labels that predict returns per point.")
     threshold: float | None = setting(
         None,
         optional(number(0, 1, low_open=True)),
-        "predict returns all labels with at least this score, or probability, instead.",
+        "predict returns all labels with at least this score (after calibration: probability) instead of the k best.",
     )
     random_state: Any = setting(0, _check_random_state, "Seed; the same seed gives the same model.")
     n_jobs: int | None = setting(None, lambda name, value: check_n_jobs(value), "Number of threads; -1 for all cores.")

@@ -1,4 +1,4 @@
-"""The labels of an update: those of new and old points, in the columns of the model and new ones."""
+"""The labels of an update: labels of new and replayed points, mapped to the label ids of the updated model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from labeltrees.models.common.label_names import LabelNames
 
 
 def read_replay(replay: Any) -> FitArguments:
-    """Return the points of `replay`."""
+    """Return the points and labels of `replay`, a Dataset or a pair (X, Y)."""
     if isinstance(replay, Dataset):
         return arguments_of(replay, None, None)
     if isinstance(replay, tuple | list) and len(replay) == 2:
@@ -27,7 +27,7 @@ def read_replay(replay: Any) -> FitArguments:
 
 
 def new_labels(model: Any, given: FitArguments, n_points: int) -> tuple[LabelNames | None, Any, int]:
-    """Return the names of all labels, the labels of new points in their columns, and the number of labels."""
+    """Return the names of all labels (old, then new), the new points' labels as CSR, and the number of labels."""
     if given.Y is None:
         message = "update requires the labels of the new points: pass Y, or a Dataset"
         raise InputError(message)
@@ -63,7 +63,7 @@ def new_labels(model: Any, given: FitArguments, n_points: int) -> tuple[LabelNam
 
 
 def old_labels(known: LabelNames | None, old: FitArguments, n_points: int, n_labels: int) -> tuple[Any, int]:
-    """Return the labels of old points in the columns of the model, and how many pairs it does not know."""
+    """Return the labels of old points as CSR over the model's labels, and the number of entries with unknown labels."""
     sets = read_label_sets(old.Y)
     matrix, names = sets.Y, sets.names
     if names is None:
@@ -85,7 +85,7 @@ def _move(matrix: Any, columns: Any, n_columns: int) -> tuple[Any, int]:
 
 
 def widen(matrix: Any, n_columns: int) -> Any:
-    """Return a matrix with more columns, of zeros."""
+    """Return a matrix with `n_columns` columns; the added columns are zero."""
     if matrix.shape[1] == n_columns:
         return matrix
     if isinstance(matrix, np.ndarray):
@@ -94,7 +94,7 @@ def widen(matrix: Any, n_columns: int) -> Any:
 
 
 def check_classes(Y: Any, classes: Any) -> None:
-    """Refuse labels of Y that are not among the `classes` of `partial_fit`, if these are given."""
+    """Refuse labels of Y that are not among `classes`, an argument of `partial_fit`; None allows all."""
     if classes is None:
         return
     given = read_label_sets(Y)

@@ -1,4 +1,4 @@
-"""What an update did, and how its tree compares with a new one."""
+"""UpdateReport: what an update did, and how its tree compares with a new tree."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import scipy.sparse as sp
 from labeltrees.storage.chunks import edges_of
 from labeltrees.tree.label_tree import LabelTree
 
-TOO_DEEP = 1.1  # a full fit is advised if labels are deeper than in a fresh tree by this factor
-TOO_MANY = 0.3  # or if more than this share of the labels was added since the last fit
-TOO_MANY_ALONE = 0.05  # without replay
+TOO_DEEP = 1.1  # a full fit is advised if the mean depth exceeds that of a new tree by this factor
+TOO_MANY = 0.3  # or if the labels added since the last fit exceed this share of the labels at that fit
+TOO_MANY_ALONE = 0.05  # the same for an update without replay
 
 
 @dataclass
@@ -28,24 +28,26 @@ class UpdateReport:
         Names, or ids.
     n_new_features : int
     n_split, n_rebuilt : int
-        Nodes that became too wide, and subtrees that were built anew because their weight had drifted.
+        Nodes that were split because they became too wide, and subtrees that were rebuilt because their weight had
+        drifted.
     moved_labels : list
-        Old labels that are below another node than before.
+        Old labels that now have another parent node.
     kept, continued, trained : int
-        Classifiers that kept their bytes, that were trained further from their old weights, and that were trained on
-        all points of their node.
+        Classifiers that did not change, that were trained further from their old weights, and that were newly trained
+        on all points of their node.
     expected_depth, fresh_depth : float
-        Mean depth of a label, and an estimate for a new tree: that of the last fit times the change of the entropy.
+        Mean depth of a label, and an estimate for a new tree: the depth at the last fit, scaled by the change of the
+        label entropy.
     similarity, fresh_similarity : float or None
-        Mean cosine of the new labels with the centre of their node, and of the old labels of these nodes, which
-        estimates that of a new tree. None if no label is new, or without replay.
+        Mean cosine between new labels and the centre of their node, and the same for the old labels of these nodes,
+        as an estimate for a new tree. None without new labels or without replay.
     exact : bool
-        Whether the model has the bytes of a fit on its tree.
+        Whether the model is identical, to the byte, to a fit on the same tree.
     seconds : float
     notes : list of str
-        What an update could not keep.
+        Parts of the model that the update could not keep up to date.
     full_fit_advised : str or None
-        Why a full fit is advisable.
+        The reason why a full fit is advisable; None if it is not.
     """
 
     n_points: int
@@ -92,20 +94,20 @@ def count(n: int, noun: str) -> str:
 
 
 def shown_labels(names: Any, labels: Any) -> list[Any]:
-    """Return labels by name, or ids."""
+    """Return the names of labels, or their ids if they have no names."""
     ids = np.asarray(labels, np.int64)
     return list(ids.tolist() if names is None else names.take(ids).tolist())
 
 
 def mean_depth(tree: LabelTree, counts: Any) -> float:
-    """Return the mean depth of the labels of points."""
+    """Return the mean depth of the labels in the tree, weighted by their counts; 0 if all counts are 0."""
     placed = tree.label_parent >= 0
     weights = np.where(placed, counts[: tree.n_labels], 0).astype(np.float64)
     return float(tree.expected_depth(weights)) if weights.sum() > 0 else 0.0
 
 
 def entropy_of(counts: Any) -> float:
-    """Return the entropy of the labels of points."""
+    """Return the entropy of the label distribution, in nats."""
     shares = counts[counts > 0] / counts.sum()
     return float(-(shares * np.log(shares)).sum())
 
@@ -113,7 +115,7 @@ def entropy_of(counts: Any) -> float:
 def updates_so_far(
     stats: dict[str, Any], tree: LabelTree, counts: Any, n_added: int, exact: bool = False
 ) -> dict[str, Any]:
-    """Return what later updates need to know about this one, given the tree and the label counts before it."""
+    """Return the update history, for later updates; `tree` and `counts` are those before this update."""
     before = stats.get("updates", {})
     fit = {
         "fit_labels": int((tree.label_parent >= 0).sum()),
@@ -131,7 +133,7 @@ def depths(history: dict[str, Any], tree: LabelTree, counts: Any) -> tuple[float
 
 
 def advice(report: UpdateReport, history: dict[str, Any], with_replay: bool) -> str | None:
-    """Return why a full fit is advisable, if it is."""
+    """Return the reason why a full fit is advisable, or None."""
     share = history["added"] / max(history["fit_labels"], 1)
     if report.expected_depth > TOO_DEEP * report.fresh_depth:
         return f"labels are {report.expected_depth / report.fresh_depth:.1f} times as deep as in a new tree"
@@ -141,7 +143,7 @@ def advice(report: UpdateReport, history: dict[str, Any], with_replay: bool) -> 
 
 
 def similarity_of(tree: LabelTree, embeddings: Any, new: Any, known: bool) -> tuple[float | None, float | None]:
-    """Return the mean cosine with the centre of their node of new labels, and of as many old ones of these nodes."""
+    """Return the mean cosine between new labels and the centre of their node, and that of the old labels there."""
     if embeddings is None or not known or len(new) == 0:
         return None, None
     parents = np.unique(tree.label_parent[new])
@@ -155,7 +157,7 @@ def similarity_of(tree: LabelTree, embeddings: Any, new: Any, known: bool) -> tu
     for some in (np.ones(len(labels), dtype=bool), is_new):
         ones: Any = (np.ones(int(some.sum()), np.float32), (node[some], np.flatnonzero(some)))
         sums.append(sp.csr_array(ones, shape=(len(parents), len(labels))) @ rows)
-    # The cosines of some labels with the centre c of their node add up to the product of their sum with c.
+    # The cosines of some labels with the centre c of their node sum to the dot product of the labels' sum and c.
     squares, products = (np.asarray(sums[0].multiply(own).sum(axis=1)).ravel() for own in sums)
     lengths = np.maximum(np.sqrt(squares), 1e-12)
     n_new = int(is_new.sum())

@@ -1,4 +1,4 @@
-"""TextLabelTreeClassifier: fastText's hierarchical softmax on any binary label tree, and its folder."""
+"""TextLabelTreeClassifier: fastText's hierarchical softmax on any binary label tree; saving and loading it."""
 
 from __future__ import annotations
 
@@ -61,14 +61,14 @@ class TextLabelTreeClassifier(
     A text is the mean of the vectors of its words and hashed n-grams; every node of a binary tree has a logistic unit.
     A label's score is the probability of its path. Tokens, hashes and training are fastText's.
 
-    Four parameters matter most. `epochs` and `lr` decide how long and how fast it learns: more epochs for few texts.
-    `dim` is the size of the vectors: smaller ones are faster. `tradeoff` moves between similar labels together (0 to
-    1), which is more accurate, and frequent labels near the root (2), which is faster.
+    Four parameters matter most. `epochs` and `lr` decide how long and how fast it learns: few texts need more epochs.
+    `dim` is the length of the vectors: shorter ones are faster. `tradeoff` moves between trees that group similar
+    labels (0 to 1), which are more accurate, and trees with frequent labels near the root (2), which are faster.
 
     Parameters
     ----------
     tradeoff : float in [0, 2], default 1
-        **The tree**, which is binary. 0: balanced, similar labels together. 1: the same, each label weighted by its
+        **The tree.** It is binary. 0: balanced, similar labels together. 1: the same, each label weighted by its
         frequency. 2: frequency only.
     tree : TreeBuilder, "huffman", "fano", "semantic_huffman", "random" or a binary LabelTree, optional
         A `TreeBuilder` has the paper's variants of building the tree, and label embeddings (by default PIFA over the
@@ -80,25 +80,25 @@ class TextLabelTreeClassifier(
     min_n, max_n : int, default 0
         Minimum and maximum length of character n-grams; max_n 0 for none.
     buckets : int, default 2_000_000
-        Number of buckets that n-grams are hashed into. Memory is used only for buckets that occur.
+        Number of buckets that n-grams are hashed into. Only buckets that occur use memory.
     dim : int, default 128
         **Training.** Length of the vectors.
     lr : float, default 0.5
         Initial learning rate; it falls linearly to 0.
     epochs : int, default 25
-        How often training reads the texts.
+        Number of passes over the texts.
     shuffle : bool, default True
-        Read the texts in a new random order in every epoch, so that the model does not depend on their order. False
-        reads them in order, as fastText does: texts that are sorted by topic or label then give a much worse model.
+        Read the texts in a new random order in every epoch. False reads them in the given order, as fastText does: if
+        they are sorted by topic or label, the model is much worse.
     k : int, default 5
         **Search.** `predict` returns the k best labels.
     threshold : float, optional
-        `predict` returns all labels with at least this score instead.
+        `predict` returns all labels with at least this score (after `calibrate`: probability) instead.
     random_state : int, RandomState or None, default 0
         **Running.** With one thread, the same seed gives the same model to the byte.
     n_jobs : int, optional
-        Number of threads. Training threads do not wait for each other: with more than one, results differ slightly
-        between runs.
+        Number of threads. Training threads are not synchronised: with more than one, results differ slightly between
+        runs.
     verbose : int, default 0
         1 shows progress: words per second, loss, time left.
 
@@ -124,12 +124,12 @@ class TextLabelTreeClassifier(
 
     @classmethod
     def paper(cls, **changes: Any) -> TextLabelTreeClassifier:
-        """Return the paper's fastText setting: 200 epochs of single words and pairs, in vectors of length 128."""
+        """Return a classifier with the paper's fastText setting: 200 epochs, words and word pairs, vectors of 128."""
         setting = {"dim": 128, "lr": 0.5, "epochs": 200, "min_count": 2, "word_ngrams": 2}
         return cls(**{**setting, **changes})
 
     def set_params(self, **parameters: Any) -> TextLabelTreeClassifier:
-        """Set parameters, as scikit-learn does; ``tree__cover`` needs no `TreeBuilder`."""
+        """Set parameters, as scikit-learn does; ``tree__cover=...`` works without giving a `TreeBuilder` first."""
         refuse_gone(type(self).__name__, GONE, parameters)
         changed: TextLabelTreeClassifier = super().set_params(**with_builder(self, parameters))
         return changed
@@ -143,13 +143,12 @@ class TextLabelTreeClassifier(
         Parameters
         ----------
         texts : N str, or a Dataset with texts
-            A newline counts as a space; words that start with ``__label__`` are ignored. A Dataset has the other
-            arguments too, and names of labels: ``fit(lt.Dataset(texts, Y, label_names=names))``.
+            A newline counts as a space; words that start with ``__label__`` are ignored. A Dataset also contains the
+            other arguments and label names: ``fit(lt.Dataset(texts, Y, label_names=names))``.
         Y : sparse or dense matrix (N, L), or list of lists of label names or ids
-            A value above 0 is a label, whatever its size. Texts without a label only count for the vocabulary.
+            Every value above 0 is a label, regardless of its size. Texts without a label only count for the vocabulary.
         sample_weight : array (N,), optional
-            Weights of the texts. Training steps are multiplied with them, divided by their mean; they also weight the
-            texts when the tree is built.
+            Weights of the texts, for training steps (relative to the mean weight) and for building the tree.
         """
         settings = self._check()
         given = arguments_of(texts, Y, sample_weight)
@@ -167,21 +166,24 @@ class TextLabelTreeClassifier(
     def update(self, texts: Any, Y: Any = None, *, replay: Any = None) -> UpdateReport:
         """Train a fitted model further, with new texts, words and labels.
 
-        Words that occur at least `min_count` times in the new texts, and their n-grams, get vectors. A new label shares
-        the place of the old label that the model finds most for its texts: a new node decides between them. Then all
-        vectors are trained, from their old values, for `epochs` epochs with a learning rate that falls from `lr`.
+        New words that occur at least `min_count` times in the new texts, and all n-grams of the new texts, get vectors.
+        A new label is placed next to the old label that the model predicts most strongly for its texts: a new node
+        decides between the two. Then all vectors are trained, from their old values, for `epochs` epochs with a
+        learning rate that falls from `lr` to 0.
 
-        Without `replay`, training sees no text of old labels, so they are forgotten slowly, and those whose place a new
-        label shares (`moved_labels` of the report) at once. Some old texts of every label help; give all if you can.
+        Without `replay`, the model slowly forgets old labels that the new texts do not have. It forgets at once the old
+        labels next to which a new label was placed (`moved_labels` of the report). Give all old texts if you can; a few
+        texts of every label also help.
 
-        What `calibrate` learned about `agreement` must be learned again, and retired labels stay retired.
+        `agreement` must be learned again with `calibrate`. Retired labels stay retired.
 
         Parameters
         ----------
         texts, Y
             New texts as in `fit`, or a Dataset.
         replay : Dataset or (texts, Y), optional
-            Texts that the model was trained on, all or some; they are trained on again, but not counted again.
+            All or some of the texts that the model was trained on. They are used for training again, but not counted
+            again.
 
         Returns
         -------
@@ -200,14 +202,14 @@ class TextLabelTreeClassifier(
         return update_text_model(self, texts, Y, replay)
 
     def partial_fit(self, texts: Any, Y: Any, classes: Any = None) -> TextLabelTreeClassifier:
-        """Fit the first texts, and `update` with the others, as scikit-learn spells it.
+        """Call `fit` the first time and `update` afterwards: scikit-learn's interface for incremental learning.
 
         Parameters
         ----------
         texts, Y
             As in `fit`.
         classes : sequence of labels, optional
-            All labels that will come; a label of Y must be one of them.
+            All labels that may occur in any call; a label of Y that is not among them is an error.
         """
         check_classes(Y, classes)
         if not hasattr(self, "searcher_"):
@@ -216,7 +218,7 @@ class TextLabelTreeClassifier(
         return self
 
     def label_embeddings(self, texts: Any, Y: Any) -> Any:
-        """Return the embeddings (L, d) that `fit` would build a tree from: to build many trees, count only once."""
+        """Return the label embeddings (L, d) that `fit` builds its tree from, to build several trees from them."""
         settings = self._check()
         items = Texts(texts).items
         labels = read_training_labels(Y, None, len(items))
@@ -224,13 +226,13 @@ class TextLabelTreeClassifier(
         return pifa(CheckedX(X), CheckedY(labels.Y), n_jobs=self.n_jobs)
 
     def fit_file(self, path: str | os.PathLike[str]) -> TextLabelTreeClassifier:
-        """Build the tree and train it on a file in fastText's form, which is read again in every epoch.
+        """Build the tree and train it on a file in fastText's format, which is read again in every epoch.
 
         At most 16 MiB of the file per thread are in memory. A larger file is shuffled in two steps: blocks of at most
         64 KiB are read in random order, and the lines of all blocks in memory are shuffled.
 
-        A line is a text; its words that start with ``__label__`` are its labels, named without that prefix. Labels are
-        numbered as fastText does, the most frequent first. The file must be plain text, not compressed.
+        Each line is one text. Its words that start with ``__label__`` are its labels, named without that prefix. Labels
+        are numbered as in fastText, the most frequent first. The file must be plain text, not compressed.
         """
         settings = self._check()
         name = check_readable(path)
@@ -312,11 +314,11 @@ class TextLabelTreeClassifier(
         save_text_model(self, folder)
 
     def export_fasttext(self, path: str | os.PathLike[str]) -> None:
-        """Write the model as a ``.bin`` that fastText 0.9.3 loads and answers the same with.
+        """Write the model as a ``.bin`` file for fastText 0.9.3, which then makes the same predictions.
 
-        Beside it, ``<path>.label_counts.tsv`` gets the real counts of the labels: those in the ``.bin`` are chosen so
-        that fastText builds this tree from them. That works while 2^(height - least depth) * 2 L is below 1e15; a
-        deeper tree is refused.
+        fastText builds its tree from label counts, so the counts in the ``.bin`` are chosen to give this tree. The real
+        counts are written to ``<path>.label_counts.tsv``. This works if 2^(D - d) * 2 L is below 1e15, for L labels at
+        depths d to D; deeper trees are refused.
         """
         from labeltrees.models.text.fasttext import export_model
 
@@ -325,7 +327,7 @@ class TextLabelTreeClassifier(
 
     @classmethod
     def from_fasttext(cls, path: str | os.PathLike[str]) -> TextLabelTreeClassifier:
-        """Open a supervised model with hierarchical softmax (``-loss hs``) that fastText has saved as ``.bin``."""
+        """Open a supervised model with hierarchical softmax (``-loss hs``) that fastText saved as ``.bin``."""
         from labeltrees.models.text.fasttext import import_model
 
         return import_model(path)
@@ -348,10 +350,10 @@ def _label_names(corpus: _core.TextCorpus, path: str) -> Any:
 
 
 def save_text_model(model: TextLabelTreeClassifier, folder: str | os.PathLike[str]) -> None:
-    """Write a fitted model."""
+    """Save a fitted model as a folder."""
     store = model.searcher_.store
     parameters, arrays = shared_to_files(model)
-    # What was trained, whatever `set_params` has changed since.
+    # The shape of the trained model: `set_params` may have changed the settings since.
     parameters["shape"] = {name: getattr(store, name) for name in TextStore.NUMBERS}
     arrays |= {name: getattr(store, name) for name, _ in TextStore.ARRAYS}
     if model.tree_.label_weights is not None:
@@ -360,7 +362,7 @@ def save_text_model(model: TextLabelTreeClassifier, folder: str | os.PathLike[st
 
 
 def open_text_model(loaded: LoadedModel, *, verify: bool = False) -> TextLabelTreeClassifier:
-    """Make a model from an opened folder; `verify` reads and checks all of it."""
+    """Return the model of an opened folder; `verify` reads and checks all of it."""
     return _TextReader(loaded).read(verify)
 
 

@@ -1,4 +1,4 @@
-"""Models of fastText: importing one that it has saved, and exporting one that it loads."""
+"""Importing models that fastText saved, and exporting models that fastText can load."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _tree_and_output(file: FastTextModel, path: str | os.PathLike[str]) -> tuple
 
 def _make_store(file: FastTextModel, tree: LabelTree, output: Any) -> TextStore:
     arguments, n_words = file.arguments, file.n_words
-    used = np.zeros(arguments.buckets, dtype=bool)  # rows of zeros are not stored: they add nothing
+    used = np.zeros(arguments.buckets, dtype=bool)  # zero rows are not stored, because they do not change any sum
     for first in range(0, arguments.buckets, _ROWS_AT_ONCE):
         block = file.input[n_words + first : n_words + min(first + _ROWS_AT_ONCE, arguments.buckets)]
         used[first : first + len(block)] = (block != 0).any(axis=1)
@@ -98,7 +98,7 @@ def _make_store(file: FastTextModel, tree: LabelTree, output: Any) -> TextStore:
     for first in range(0, len(places), _ROWS_AT_ONCE):
         block = places[first : first + _ROWS_AT_ONCE]
         rows[n_words + first : n_words + first + len(block), : arguments.dim] = file.input[n_words + block]
-    # Labels with another prefix cannot be recognised by their prefix: they are added to the words.
+    # Label tokens with another prefix are stored after the words, so that they can be recognised in a text.
     ends = file.word_ends
     text = file.words.tobytes()
     others = [
@@ -132,7 +132,7 @@ def _make_store(file: FastTextModel, tree: LabelTree, output: Any) -> TextStore:
 
 
 def bucket_words(used: Any) -> Any:
-    """Return `TextStore.buckets` for the buckets in use (n_buckets,).
+    """Return `TextStore.buckets`, given which buckets are used (n_buckets,).
 
     Examples
     --------
@@ -147,7 +147,7 @@ def bucket_words(used: Any) -> Any:
     return present | (np.cumsum(here, dtype=np.uint64) - here) << np.uint64(32)
 
 
-MAX_COUNT = 10**15  # fastText's Huffman tree uses this count for "no node yet"
+MAX_COUNT = 10**15  # fastText's Huffman code uses this count for nodes that do not exist yet
 
 
 def export_model(model: TextLabelTreeClassifier, path: str | os.PathLike[str]) -> None:
@@ -201,11 +201,12 @@ def used_buckets(store: TextStore) -> NDArray[np.int64]:
 
 
 def counts_for_tree(tree: LabelTree) -> tuple[Any, Any, Any]:
-    """Return what makes fastText build `tree`: the placed labels in file order, their counts, and the nodes by row.
+    """Return label counts from which fastText builds `tree`: labels in file order, their counts, and nodes by row.
 
-    With L placed labels, of which the r-th from the left has depth d, and maximum depth D, the count is
-    2^(D - d) (L + 1 + r). Then the sums of nodes and labels of one depth increase from left to right, and those of a
-    smaller depth are larger: the two smallest are always the two leftmost of the deepest remaining level.
+    Only labels in the tree are returned. With L such labels and maximum depth D, the r-th label from the left (from 0),
+    at depth d, gets the count 2^(D - d) (L + 1 + r). Then the counts of nodes and labels at one depth increase from
+    left to right, and counts at a smaller depth are larger. So fastText always joins the two leftmost entries of the
+    deepest remaining level.
 
     Examples
     --------
@@ -227,13 +228,13 @@ def counts_for_tree(tree: LabelTree) -> tuple[Any, Any, Any]:
     counts = (n_labels + 1 + np.arange(n_labels)) << (height - depth).astype(np.int64)
     falling = np.argsort(-counts, kind="stable")
     decides = np.flatnonzero(np.diff(tree.child_ptr) == 2)
-    # Deepest first, from left to right: the order in which fastText makes its nodes.
+    # Deepest first, from left to right: the order in which fastText creates its nodes.
     node_order = decides[np.lexsort((node_place[decides], -node_depth[decides]))]
     return left_to_right[falling], counts[falling], node_order
 
 
 def _decisions(tree: LabelTree) -> tuple[Any, Any, Any, Any]:
-    """Return label depths, labels in leaf order, node depths and places; only nodes with two children add depth."""
+    """Return label depths, labels in leaf order, node depths and node positions; nodes with one child add no depth."""
     order = tree.leaf_order()
     label_place = np.zeros(tree.n_labels, dtype=np.int32)
     label_place[order] = np.arange(len(order))

@@ -1,7 +1,7 @@
-"""fastText's model file, ``.bin`` of version 12, for supervised models with hierarchical softmax.
+"""fastText's ``.bin`` files of supervised models with hierarchical softmax: reads versions 11 and 12, writes 12.
 
-Little-endian: magic and version; the arguments; the dictionary (words, then labels); a flag and the input matrix; a
-flag and the output matrix. The tree is not in it: fastText builds it from the labels' counts.
+The little-endian parts are: magic and version; the arguments; the dictionary (words, then labels); a flag and the input
+matrix; a flag and the output matrix. The file does not contain the tree: fastText builds it from the label counts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _BUCKETS_AT_ONCE = 2**14
 
 
 class FastTextArguments(NamedTuple):
-    """The training arguments that the file has, in its order."""
+    """The training arguments in the file, in the order of the file."""
 
     dim: int
     window: int = 5
@@ -50,7 +50,8 @@ class FastTextModel(NamedTuple):
     Parameters
     ----------
     words, word_ends, counts
-        The words, then the labels with their prefix, one after another; the end of each; its count.
+        The bytes of all words, then of all labels with their prefix; the offset of each entry, and a last one for the
+        end; the count of each entry.
     input : float32 (n_words + buckets, dim)
     output : float32 (n_labels, dim)
     """
@@ -66,7 +67,7 @@ class FastTextModel(NamedTuple):
 
 
 def read_fasttext(path: str | os.PathLike[str]) -> FastTextModel:
-    """Open a file; its matrices are mapped, not read."""
+    """Return the contents of a file; its matrices are memory-mapped."""
     with open_any(path) as stream:
         if os.fstat(stream.fileno()).st_size == 0:
             refuse_file(path, "the file is empty")
@@ -97,7 +98,7 @@ class _Reader:
         if version not in (11, 12):
             self.fail(f"a fastText model of version {version}, not 11 or 12")
         parsed = FastTextArguments(*arguments)
-        if version == 11:  # version 11 has no character n-grams, whatever the field says
+        if version == 11:  # version 11 has no character n-grams, even if the field is not 0
             parsed = parsed._replace(max_n=0)
         self.check_arguments(parsed)
         n_entries, n_words, n_labels, n_tokens, pruned = self.take(_SIZES)
@@ -143,7 +144,7 @@ class _Reader:
             self.fail(f"the file ends inside the {name} matrix")
         values = self.mapped[self.at : self.at + size]
         self.at += size
-        # The dictionary before it may have any length, so the floats may be unaligned.
+        # The dictionary before the matrix can have any length, so the floats may be unaligned.
         return np.ndarray((n_rows, dim), "<f4", buffer=values.data) if size else np.zeros((n_rows, dim), np.float32)
 
 
@@ -166,7 +167,7 @@ def fasttext_bytes(
         Words, then labels with their prefix.
     word_rows : float32 (n_words, dim)
     bucket_rows : float32 (n, dim)
-        Rows of the `used_buckets` (n,), ascending; all other rows are zero.
+        Rows of the `used_buckets` (n,), which are ascending; rows of other buckets are zero.
     output : float32 (n_labels, dim)
     """
     yield _HEAD.pack(MAGIC, VERSION, *arguments, 1e-4)

@@ -1,4 +1,4 @@
-"""The best labels of texts: searching, single queries, and what an estimator that reads texts predicts."""
+"""Search for the best labels of texts, predictors for single texts, and prediction for estimators that read texts."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Texts:
 
     @property
     def shape(self) -> tuple[int]:
-        """The number of texts, as for an array."""
+        """The number of texts, as a shape (n,)."""
         return (len(self.items),)
 
     def __getitem__(self, rows: NDArray[Any]) -> Texts:
@@ -61,13 +61,16 @@ def texts_of(texts: Any) -> tuple[Any, ...]:
 
 
 class TextPredictor(_core.TextPredictor):
-    """Predicts one text per call with little overhead; made by `TextLabelTreeClassifier.predictor`.
+    """Predicts one text per call with little overhead; created by `TextLabelTreeClassifier.predictor`.
 
-    ``predictor(text, k=None, exclude=None, candidates=None)`` returns label ids (an array of int64), or their names (a
-    list of str) if it was made with ``names=True``, and scores (an array of float32), best first. `exclude` and
-    `candidates` are names, ids, or a set that `label_set` of the model prepared. A text without any known word
-    gets the most frequent labels; `n_no_features` counts such calls. Several threads can call it at the same time: the
-    interpreter lock is released during the search.
+    ``predictor(text, k)`` returns label ids (an array of int64), or their names (a list of str) if it was created with
+    ``names=True``, and scores (an array of float32), best first. `k` is optional. ``predictor.lists(...)`` takes the
+    same arguments and returns lists.
+
+    Every call also takes ``exclude=`` and ``candidates=`` (names, ids, or a set that `label_set` of the model
+    prepared), ``label_weight=``, ``limits=``, ``threshold=`` and ``diversity=``. A text without any known word gets the
+    most frequent labels; `n_no_features` counts such calls. Several threads can call a predictor at the same time: it
+    releases the interpreter lock during the search.
     """
 
     description = ""  # set by the searcher that makes it
@@ -79,8 +82,8 @@ class TextPredictor(_core.TextPredictor):
 class TextSearcher(LabelSearcher):
     """Finds the best labels of texts, by default exactly.
 
-    A label's score is the product of the probabilities along its path, each increased by 1e-5 as in fastText, and at
-    most 1.
+    A label's score is the product of the probabilities along its path, at most 1. As in fastText, 1e-5 is added to each
+    probability.
 
     Parameters
     ----------
@@ -129,8 +132,8 @@ class TextSearcher(LabelSearcher):
     ) -> SearchResult:
         """Return the best labels of each text, as `Searcher.topk` does for features.
 
-        The search has no beam, so that `search` and `beam` of the request are not used. The number of nodes
-        evaluated counts as `chunks` and as `classifiers`.
+        The search has no beam and ignores `search` and `beam` of the request. In the stats, both `chunks` and
+        `classifiers` are the number of nodes evaluated.
         """
         request = SearchRequest.of(request)
         native = self._native(request, len(texts.items))
@@ -147,7 +150,7 @@ class TextSearcher(LabelSearcher):
     ) -> TextPredictor:
         """Return a `TextPredictor`: the same search for one text per call, as `Searcher.predictor` does.
 
-        With discounts it always searches for the same number of labels, and a call can ask for fewer of them.
+        With discounts, it always searches for the same number of labels; a call can ask for fewer.
         """
         request = SearchRequest.of(request)
         predictor = TextPredictor(self._engine, self._native(request, 1), request.k, names, with_names)
@@ -167,7 +170,7 @@ class TextSearcher(LabelSearcher):
         return {"store": self.store, "_prior": self._prior, "retired": self.retired}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update({"retired": NO_LABELS, **state})  # older pickles do not have all
+        self.__dict__.update({"retired": NO_LABELS, **state})  # older pickles lack some attributes
         self._engine = self._make_engine()
         if self._prior is not None:
             self.set_prior(*self._prior)
@@ -217,7 +220,7 @@ class TextPredictionMixin(PredictionMixin):
     def _explainer(self, x: Any, points: Any) -> Callable[[int, Any], LabelExplanation]:
         def log_scores(texts: list[str], label: int) -> Any:
             found = self.searcher_.topk(self.check_queries(texts), SearchRequest(1, candidates=[label]))
-            # A text without a known word gives no evidence for any label.
+            # A score can be 0, and its logarithm must be finite.
             return np.log(np.maximum(found.scores[:, 0], np.finfo(np.float32).tiny))
 
         return lambda label, name: explain_by_leaving_out(

@@ -1,4 +1,4 @@
-"""The settings for training the text model, which are fastText's parameters."""
+"""The settings of the text model: its tree, and fastText's training parameters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.settings import TreeBuilder, TreeSettings, check_tree
 
 TREES = ("huffman", "fano", "semantic_huffman", "random")
-# Parameters that earlier versions had, and the new way.
+# Parameters of earlier versions, with what to do instead.
 GONE = {item.name: f"give tree=lt.TreeBuilder({item.name}=...)" for item in fields(TreeBuilder)}
 GONE_FROM_FIT = {"label_names": "give one Dataset, fit(lt.Dataset(texts, Y, label_names=...))"}
 
@@ -46,14 +46,14 @@ class TextSettings:
 
 
 def check_text_settings(settings: TextSettings) -> None:
-    """Raise `InputError` for the first setting that is not allowed; `settings` may be a classifier."""
+    """Raise `InputError` for the first invalid setting; `settings` may be a classifier."""
     check_settings(settings)
     if settings.buckets == 0 and _has_ngrams(settings):
         refuse("buckets", "at least 1 if there are n-grams", settings.buckets)
 
 
 def buckets_in_use(settings: TextSettings) -> int:
-    """Return the number of buckets: none without n-grams."""
+    """Return the number of buckets; 0 without n-grams."""
     return int(settings.buckets) if _has_ngrams(settings) else 0
 
 

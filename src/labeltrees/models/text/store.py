@@ -15,32 +15,33 @@ from labeltrees.tree.label_tree import LabelTree
 if TYPE_CHECKING:
     from labeltrees._core import Float32s, Int32s, Int64s, UInt8s, UInt64s
 
-LANES = 16  # a row is padded with zeros to a multiple of this
+LANES = 16  # rows are padded with zeros to a multiple of this length
 
 
 def padded(dim: int) -> int:
-    """Return the length of a stored row of `dim` values."""
+    """Return the padded length of a row of `dim` values."""
     return -(-dim // LANES) * LANES
 
 
 @dataclass(frozen=True, eq=False)
 class TextStore:
-    """A trained text model, checked once, so that the native search can trust it.
+    """The arrays of a trained text model, checked once so that native code can trust them.
 
     Parameters
     ----------
     words : uint8
-        All words end to end, then label tokens that are no words and do not start with ``__label__``, if any.
+        The bytes of all words, then of label tokens that do not start with ``__label__``, if any.
     word_ends : int64 (n_entries + 1,)
     word_counts : int64 (n_entries,)
     word_slots : int64, a power of two long
         The hash table from words to ids: id << 32 | hash, -1 if empty.
     buckets : uint64 (n_buckets // 32 + 1,)
-        For 32 buckets each: which have a row of `input` (lower half), and how many before them have (upper half).
+        One entry per 32 buckets: presence bits for their rows in `input` (lower half), and the number of rows of all
+        buckets before them (upper half).
     input : float32 (n_words + rows of buckets, padded(dim))
     output : float32 (n_nodes, padded(dim))
     child_ptr, children : the tree's arrays
-        Binary: a node has two children, or one if there is nothing to decide.
+        The tree is binary: a node has two children or one.
     """
 
     words: UInt8s
@@ -87,11 +88,11 @@ class TextStore:
         self._check_buckets()
         object.__setattr__(self, "tree", self._check_tree())
         for name in ("input", "output"):
-            if getattr(self, name).ctypes.data % 64 != 0:  # as unpickled arrays are
+            if getattr(self, name).ctypes.data % 64 != 0:  # for example, after unpickling
                 object.__setattr__(self, name, aligned(getattr(self, name)))
 
     def fail(self, fault: str) -> NoReturn:
-        """Raise the error for damaged arrays."""
+        """Raise `FileFormatError` for damaged arrays."""
         message = f"{self.source}: {fault}"
         raise FileFormatError(message)
 
@@ -133,7 +134,7 @@ class TextStore:
         return tree
 
     def check_all(self) -> None:
-        """Check every word and every number as well, as `load` does with ``verify=True``."""
+        """Also check every word and every vector, as ``load(..., verify=True)`` does."""
         ends = self.word_ends
         if ends[0] != 0 or ends[-1] != len(self.words) or np.any(np.diff(ends) < 0):
             self.fail("the places of the words are damaged")
@@ -144,7 +145,7 @@ class TextStore:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all arrays."""
+        """Size of all arrays in bytes."""
         return sum(int(getattr(self, name).nbytes) for name, _ in self.ARRAYS)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -168,6 +169,6 @@ def aligned(matrix: Float32s) -> Float32s:
 
 
 def all_finite(matrix: Float32s) -> bool:
-    """Tell whether no value is infinite or NaN; takes the matrix in blocks."""
+    """Return whether all values are finite; reads the matrix in blocks to save memory."""
     step = 2**16
     return all(bool(np.isfinite(matrix[first : first + step]).all()) for first in range(0, len(matrix), step))

@@ -1,4 +1,4 @@
-"""Training the text model: the passes over the texts, its binary tree, and the calls into the core."""
+"""Training the text model: counting words, building the binary tree, and training the vectors in native code."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def count_words(
 def tfidf_bag(corpus: _core.TextCorpus, *, progress: ProgressArgument = None) -> tuple[Any, Any]:
     """Return the texts as CSR (N, input rows) of tf-idf weights, and the labels of texts in a file.
 
-    Words must occur in at least two texts, and n-grams in enough texts to keep them fewer than the words. On
-    debian-depends a tree over all n-grams gave the same precision for three times the memory and time
+    Words are kept if they occur in at least 2 texts, n-grams if they occur in at least max(5, N / 1000)
+    texts. On debian-depends, a tree over all n-grams gave the same precision for three times the memory and time
     (docs/decisions/0010).
     """
     n_rows = corpus.n_words + corpus.n_bucket_rows
@@ -79,16 +79,17 @@ def train_vectors(
     n_threads: int = 1,
     progress: ProgressArgument = None,
 ) -> TextStore:
-    """Train the units of a binary tree and the vectors of words and n-grams, on a counted corpus.
+    """Train the node units of a binary tree and the vectors of words and n-grams, on a counted corpus.
 
     Parameters
     ----------
     Y : csr_array (N, L), optional
         The labels of texts in memory; a file contains its own labels.
     point_weights : array (N,), optional
-        Each training step on a text is multiplied with the text's weight divided by the mean weight.
+        Each training step on a text is multiplied by the text's weight divided by the mean weight.
     start : two arrays, optional
-        The input and output rows that training goes on from; they are changed. By default random inputs, and zeros.
+        The input and output rows to continue training from, which are changed in place. By default, inputs are random
+        and outputs are 0.
     n_threads : int
         With one thread, the same seed gives the same bytes.
     """
@@ -140,7 +141,7 @@ def train_vectors(
 
 
 def _store(corpus: _core.TextCorpus, settings: TextSettings, tree: LabelTree, inputs: Any, outputs: Any) -> TextStore:
-    # The labels of a file come after the words. Predicting does not need them: it recognises labels by their prefix.
+    # The label tokens of a file, after the words, are left out: prediction recognises labels by their prefix.
     n_words = corpus.n_words
     ends = corpus.ends[: n_words + 1].copy()
     words = corpus.text[: ends[-1]].copy()
@@ -177,18 +178,18 @@ def make_tree(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> LabelTree:
-    """Return a binary tree that places the labels with a frequency above 0.
+    """Return a binary tree of the labels with a frequency above 0.
 
     Parameters
     ----------
     tree : LabelTree, one of `TREES`, TreeBuilder or None
-        The parameter of the classifier, checked.
+        The classifier's parameter, after its checks.
     tradeoff : float
     frequencies : array (L,)
     read_texts : callable
         Returns the points and their labels; called only if the tree needs them.
     label_names : array of str (L,), optional
-        The labels of a given tree that has label names are matched by name.
+        If a given tree has label names, its labels are matched to these by name.
     """
     if isinstance(tree, LabelTree):
         return _given(tree, frequencies > 0, label_names)
@@ -228,7 +229,7 @@ def _given(tree: LabelTree, occurs: NDArray[np.bool_], names: NDArray[np.object_
 
 
 def _arranged(tree: LabelTree, names: NDArray[np.object_]) -> LabelTree:
-    """Return the tree with its labels renumbered to the order of `names`."""
+    """Return the tree with its labels renumbered in the order of `names`."""
     position = {name: label for label, name in enumerate(names.tolist())}
     assert tree.label_names is not None
     ids = np.array([position.get(name, -1) for name in tree.label_names.tolist()], dtype=np.int32)

@@ -1,7 +1,7 @@
-"""Updating a text model: training goes on from its vectors, with new words, n-grams and labels.
+"""Updating a text model: training continues from its vectors, with new words, n-grams and labels.
 
-A new label shares the place of the old label that the model finds most for its texts: the edge to that label leads to a
-new node above both. So every old node decides between the same old labels as before, and keeps its unit.
+A new label is placed next to the old label that the model predicts most strongly for its texts: a new node above both
+takes the place of the old label. So every old node separates the same old labels as before and keeps its unit.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from labeltrees.tree.splits import split_rules
 if TYPE_CHECKING:
     from labeltrees.models.text.estimator import TextLabelTreeClassifier
 
-FOUND = 5  # labels per text of a new label that say where it belongs
-PRESENT = np.uint64(0xFFFFFFFF)  # the half of a word of buckets that says which have a row
+FOUND = 5  # predicted labels per text, used to place a new label
+PRESENT = np.uint64(0xFFFFFFFF)  # the presence bits in an entry of `TextStore.buckets`
 
 
 def update_text_model(model: TextLabelTreeClassifier, texts: Any, Y: Any, replay: Any) -> UpdateReport:
@@ -89,7 +89,7 @@ def update_text_model(model: TextLabelTreeClassifier, texts: Any, Y: Any, replay
 
 
 def _trained_settings(model: TextLabelTreeClassifier) -> TextSettings:
-    """Return the settings of the model, with the features that it was trained with."""
+    """Return the settings of the model, with the feature settings that it was trained with."""
     store = model.searcher_.store
     return replace(
         model._check(),
@@ -103,7 +103,7 @@ def _trained_settings(model: TextLabelTreeClassifier) -> TextSettings:
 
 @dataclass(frozen=True, eq=False)
 class _UpdateData:
-    """New and old texts with their labels (CSR) in the columns of all labels."""
+    """New and old texts with their labels as CSR over all labels."""
 
     new_texts: tuple[Any, ...]
     old_texts: tuple[Any, ...]
@@ -144,7 +144,7 @@ def _read(model: TextLabelTreeClassifier, texts: Any, Y: Any, replay: Any) -> _U
 
 
 def _nearest(model: TextLabelTreeClassifier, data: _UpdateData, added: Int64s) -> Int64s:
-    """Return for each new label the old label with the highest sum of scores among the best of its texts."""
+    """Return for each new label the old label with the highest sum of scores over the predictions for its texts."""
     if len(added) == 0:
         return added
     own = sp.csr_array(data.new_labels[:, added])
@@ -165,10 +165,10 @@ def _nearest(model: TextLabelTreeClassifier, data: _UpdateData, added: Int64s) -
 
 
 def attach_labels(tree: LabelTree, n_labels: int, added: Any, nearest: Any, counts: Any) -> LabelTree:
-    """Return a binary tree in which each label of `added` shares the place of its nearest old label.
+    """Return a binary tree in which each label of `added` is placed next to its nearest old label.
 
-    An old label and all labels that come to it form a Huffman tree by `counts`, in the old label's place. Old nodes
-    keep their ids, and new nodes come after them.
+    An old label and all labels added to it form a Huffman tree by `counts`, which takes the place of the old label. Old
+    nodes keep their ids, and new nodes come after them.
 
     Examples
     --------
@@ -188,7 +188,7 @@ def attach_labels(tree: LabelTree, n_labels: int, added: Any, nearest: Any, coun
         waiting: list[Any] = [_huffman(labels, counts)]
         children[edges[old]] = n_nodes
         n_numbered = n_nodes + 1
-        for pair in waiting:  # grows: parents get their ids before their children
+        for pair in waiting:  # the list grows during the loop: parents get their ids before their children
             for child in pair:
                 if isinstance(child, tuple):
                     waiting.append(child)
@@ -202,7 +202,7 @@ def attach_labels(tree: LabelTree, n_labels: int, added: Any, nearest: Any, coun
 
 
 def _huffman(labels: list[int], counts: Any) -> tuple[Any, Any]:
-    """Return nested pairs of labels, rare ones deeper."""
+    """Return a Huffman tree of labels as nested pairs, with rare labels deeper."""
     heap: list[Any] = [(int(counts[label]), order, label) for order, label in enumerate(labels)]
     heapq.heapify(heap)
     for order in range(len(labels), 2 * len(labels) - 1):
@@ -213,7 +213,7 @@ def _huffman(labels: list[int], counts: Any) -> tuple[Any, Any]:
 
 
 def _with_weights(model: TextLabelTreeClassifier, tree: LabelTree, counts: Any) -> LabelTree:
-    """Return the tree with the names and weights of its labels, if the old one has them."""
+    """Return the tree with label weights if the old tree has them."""
     weights = None
     if model.tree_.label_weights is not None:
         weights = counts / max(counts.sum(), 1)
@@ -228,7 +228,7 @@ def _with_weights(model: TextLabelTreeClassifier, tree: LabelTree, counts: Any) 
 
 @dataclass(frozen=True, eq=False)
 class _Vocabulary:
-    """Old words, new ones, then the label tokens of fastText; `rows`, of the new input, are those of the old one."""
+    """Old words, new words, then label tokens of fastText; `rows` are the new positions of the old input rows."""
 
     words: Any
     ends: Any
@@ -239,7 +239,7 @@ class _Vocabulary:
 
 
 def _grow(store: TextStore, corpus: _core.TextCorpus, min_count: int) -> _Vocabulary:
-    """Return the vocabulary of a model with the frequent words and all n-grams of new texts."""
+    """Return the vocabulary of a model, extended by the frequent words and all n-grams of new texts."""
     old, seen = _split(store.words, store.word_ends), _split(corpus.text, corpus.ends)
     number = {word: at for at, word in enumerate(seen)}
     seen_counts = corpus.counts
@@ -255,7 +255,7 @@ def _grow(store: TextStore, corpus: _core.TextCorpus, min_count: int) -> _Vocabu
     if len(store.buckets) == len(corpus.buckets):
         buckets = (store.buckets | corpus.buckets) & PRESENT
         places = np.searchsorted(_present(buckets), _present(store.buckets))
-    else:  # fastText saved buckets that a model without n-grams never reads
+    else:  # fastText also saves buckets for models without n-grams, which never read them
         buckets, places = corpus.buckets, np.zeros(0, dtype=np.int64)
     return _Vocabulary(
         words=np.frombuffer(b"".join(words), dtype=np.uint8).copy(),
