@@ -71,7 +71,7 @@ static inline __attribute__((always_inline)) void prefetch_row(const LanePass& p
 
 // Dual coordinate descent of min_a 1/2 a'(Q + D)a - sum(a), a >= 0, Q_ij = y_i y_j x_i.x_j, D_ii = 1 / (2 C_i), with
 // w = sum a_i y_i x_i kept up to date: per row G = y w.x - 1 + D a, a <- max(0, a - G / (Q_ii + D_ii)).
-// The function is long because the loop keeps all its state in vector registers.
+// long because the loop keeps all its state in vector registers.
 template <int lanes, bool dense>
 static int64_t hinge_pass(LanePass& pass) {
   using Ops = LaneOps<lanes>;
