@@ -129,7 +129,7 @@ HOSTILE = {
     "other type": ("items", lambda s, a: with_arrays(s, a, names=np.ones(3)), "are damaged"),
     "two dimensions": ("items", lambda s, a: with_arrays(s, a, names__ends=np.zeros((1, 3), np.int64)), "damaged"),
     "ends of nothing": ("items", lambda s, a: with_arrays(s, a, names__ends=np.zeros(1, np.int64)), "has 0 names"),
-    "fewer ids": ("items", lambda s, a: with_arrays(s, a, ids__ends=np.zeros(2, np.int64)), "not as many"),
+    "fewer ids": ("items", lambda s, a: with_arrays(s, a, ids__ends=np.zeros(2, np.int64)), "one id per name"),
     "union of nothing": ("union", lambda s, a: change(s, a, parts=[]), "1 to 16 encoders"),
     "union of numbers": ("union", lambda s, a: change(s, a, parts=[3]), "name, weight and encoder"),
     "union of itself": (
