@@ -76,27 +76,34 @@ void add_names(NativeEvidence& native, float weight, ConstArray<int64_t> indptr,
   keep(native, indptr, features, values, bias, posting_ptr, labels, posting_values);
 }
 
-// The labels that match each query by their names, best first: an array (n * k,) padded with -1.
-NumPy<int64_t> propose_names(const NativeEvidence& native, const search::NativeRows& queries, int64_t k,
-                             int n_threads) {
-  const search::QueryRows& rows = queries.rows;
-  std::vector<int64_t> labels(static_cast<size_t>(rows.n * k), -1);
+// Calls visit(query, scratch) for each query, on threads; the scratch has the query's row.
+template <class Visit>
+void for_each_query(const NativeEvidence& native, const search::QueryRows& rows, int n_threads, Visit visit) {
   Job job;
   run_job(job, nb::none(), [&] {
     parallel_for((rows.n + kQueriesPerTask - 1) / kQueriesPerTask, n_threads, [&](int64_t task, int) {
       EvidenceScratch scratch;
       search::RowCopy copy;
-      std::vector<search::ScoredLabel> found;
       for (int64_t query = task * kQueriesPerTask; query < std::min(rows.n, (task + 1) * kQueriesPerTask); ++query) {
         job.check();
         const search::QueryRow row = copy.of(rows, query, native.evidence.n_features);
         scratch.set_row(native.evidence, row.features, row.values, row.n);
-        found.clear();
-        scratch.propose_names(native.evidence, search::LabelFilter(), found);
-        for (size_t i = 0; i < std::min(found.size(), static_cast<size_t>(k)); ++i)
-          labels[static_cast<size_t>(query * k) + i] = found[i].label;
+        visit(query, scratch);
       }
     });
+  });
+}
+
+// The labels that match each query by their names, best first: an array (n * k,) padded with -1.
+NumPy<int64_t> propose_names(const NativeEvidence& native, const search::NativeRows& queries, int64_t k,
+                             int n_threads) {
+  const search::QueryRows& rows = queries.rows;
+  std::vector<int64_t> labels(static_cast<size_t>(rows.n * k), -1);
+  for_each_query(native, rows, n_threads, [&](int64_t query, EvidenceScratch& scratch) {
+    std::vector<search::ScoredLabel> found;
+    scratch.propose_names(native.evidence, search::LabelFilter(), found);
+    for (size_t i = 0; i < std::min(found.size(), static_cast<size_t>(k)); ++i)
+      labels[static_cast<size_t>(query * k) + i] = found[i].label;
   });
   return to_numpy(std::move(labels));
 }
@@ -107,25 +114,15 @@ NumPy<float> measure(const NativeEvidence& native, const search::NativeRows& que
   const search::QueryRows& rows = queries.rows;
   const size_t n_kinds = native.evidence.kinds.size(), size = labels.size();
   std::vector<float> measured(n_kinds * size);
-  Job job;
-  run_job(job, nb::none(), [&] {
-    parallel_for((rows.n + kQueriesPerTask - 1) / kQueriesPerTask, n_threads, [&](int64_t task, int) {
-      EvidenceScratch scratch;
-      search::RowCopy copy;
-      std::vector<int32_t> known(static_cast<size_t>(k));
-      std::vector<float> found(static_cast<size_t>(k) * n_kinds);
-      for (int64_t query = task * kQueriesPerTask; query < std::min(rows.n, (task + 1) * kQueriesPerTask); ++query) {
-        job.check();
-        const search::QueryRow row = copy.of(rows, query, native.evidence.n_features);
-        scratch.set_row(native.evidence, row.features, row.values, row.n);
-        const int64_t* own = labels.data() + query * k;
-        int64_t n = 0;
-        for (; n < k && own[n] >= 0; ++n) known[n] = static_cast<int32_t>(own[n]);
-        scratch.measure(native.evidence, known.data(), n, found.data());
-        for (size_t kind = 0; kind < n_kinds; ++kind)
-          std::copy_n(found.data() + static_cast<int64_t>(kind) * n, n, measured.data() + kind * size + query * k);
-      }
-    });
+  for_each_query(native, rows, n_threads, [&](int64_t query, EvidenceScratch& scratch) {
+    std::vector<int32_t> known(static_cast<size_t>(k));
+    std::vector<float> found(static_cast<size_t>(k) * n_kinds);
+    const int64_t* own = labels.data() + query * k;
+    int64_t n = 0;
+    for (; n < k && own[n] >= 0; ++n) known[n] = static_cast<int32_t>(own[n]);
+    scratch.measure(native.evidence, known.data(), n, found.data());
+    for (size_t kind = 0; kind < n_kinds; ++kind)
+      std::copy_n(found.data() + static_cast<int64_t>(kind) * n, n, measured.data() + kind * size + query * k);
   });
   return to_numpy(std::move(measured));
 }
@@ -137,25 +134,14 @@ NumPy<int64_t> propose(const NativeEvidence& native, const search::NativeRows& q
   const search::QueryRows& rows = queries.rows;
   const auto n_proposed = static_cast<size_t>(native.evidence.n_proposed);
   std::vector<int64_t> proposed(static_cast<size_t>(rows.n) * n_proposed, -1);
-  Job job;
-  run_job(job, nb::none(), [&] {
-    parallel_for((rows.n + kQueriesPerTask - 1) / kQueriesPerTask, n_threads, [&](int64_t task, int) {
-      EvidenceScratch scratch;
-      search::RowCopy copy;
-      std::vector<search::ScoredLabel> known;
-      for (int64_t query = task * kQueriesPerTask; query < std::min(rows.n, (task + 1) * kQueriesPerTask); ++query) {
-        job.check();
-        const search::QueryRow row = copy.of(rows, query, native.evidence.n_features);
-        scratch.set_row(native.evidence, row.features, row.values, row.n);
-        known.clear();
-        for (int64_t i = query * k; i < (query + 1) * k; ++i)
-          if (labels.data()[i] >= 0) known.push_back({0.0f, static_cast<int32_t>(labels.data()[i])});
-        const size_t n_known = known.size();
-        scratch.propose(native.evidence, known, [](int32_t) { return true; });
-        for (size_t i = n_known; i < known.size(); ++i)
-          proposed[static_cast<size_t>(query) * n_proposed + i - n_known] = known[i].label;
-      }
-    });
+  for_each_query(native, rows, n_threads, [&](int64_t query, EvidenceScratch& scratch) {
+    std::vector<search::ScoredLabel> known;
+    for (int64_t i = query * k; i < (query + 1) * k; ++i)
+      if (labels.data()[i] >= 0) known.push_back({0.0f, static_cast<int32_t>(labels.data()[i])});
+    const size_t n_known = known.size();
+    scratch.propose(native.evidence, known, [](int32_t) { return true; });
+    for (size_t i = n_known; i < known.size(); ++i)
+      proposed[static_cast<size_t>(query) * n_proposed + i - n_known] = known[i].label;
   });
   return to_numpy(std::move(proposed));
 }

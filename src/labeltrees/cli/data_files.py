@@ -126,8 +126,8 @@ def _save_document(folder: Path, content: bytes) -> tuple[Path, str]:
     text = decode_text(content, _NAME)
     n_lines = len(text.splitlines())
     if n_lines > 1:
-        told = "%s: read as one document of %d lines; --data-format fasttext reads one text per line"
-        _logger.info(told, _NAME, n_lines)
+        message = "%s: read as one document of %d lines; --data-format fasttext reads one text per line"
+        _logger.info(message, _NAME, n_lines)
     path = folder / f"{_NAME}.jsonl"
     path.write_text(json.dumps({"text": text}) + "\n", encoding="utf-8")
     return path, "jsonl"
