@@ -267,3 +267,20 @@ def test_names_do_not_become_formulas_or_commands_of_a_terminal():
         shown = AnswerLines(names, form, terminal=True).encode(labels, scores).decode()
         assert not {"\x1b", "\x9b"} & set(shown)
     assert json.loads(shown)["labels"] == names.tolist()
+
+
+def test_labels_can_be_given_by_name_instead_of_in_a_file(run, shop_model, tmp_path):
+    folder, _, items = shop_model
+    asked = ("predict", folder, "--ask", f'["{items[0]}"]', "-k", 3, "--format", "jsonl")
+    best = json.loads(run(*asked).stdout)["labels"]
+    assert best[0] not in json.loads(run(*asked, "--exclude", best[0]).stdout)["labels"]
+    (tmp_path / "one.txt").write_text(best[2])
+    given = run(*asked, "--candidates", best[1], "--candidates", tmp_path / "one.txt").stdout
+    assert json.loads(given)["labels"] == [best[1], best[2]]
+
+
+def test_an_unknown_label_is_refused_with_a_similar_name(run, shop_model):
+    result = run("predict", shop_model[0], "--ask", '["item 1"]', "--exclude", "itm 11")
+    assert result.exit_code == 2
+    assert "--exclude: 'itm 11' is neither a file nor a label of the model" in result.stderr
+    assert "item 11" in result.stderr

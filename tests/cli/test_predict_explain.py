@@ -29,3 +29,14 @@ def test_json_has_the_explanation_of_each_label(run, folder):
     assert [own["label"] for own in record["explanation"]] == record["labels"]
     for own in record["explanation"]:
         assert sum(part["amount"] for part in own["contributions"]) == pytest.approx(own["log_score"], abs=1e-6)
+
+
+def test_pieces_of_words_are_shown_as_their_words(run, tmp_path):
+    model = lt.LabelTreeClassifier(vectorizer="words+pieces").fit(TEXTS, LABELS)
+    model.save(tmp_path / "pieces.model")
+    found = run("predict", tmp_path / "pieces.model", "--ask", "Red wine", "-k", 1, "--explain").stdout.splitlines()
+    names = [line.split(maxsplit=1)[1] for line in found[2:]]
+    assert {"red", "wine"} < set(names)
+    assert not any("__" in name for name in names)
+    shown = sum(float(line.split()[0]) for line in found[2:])
+    assert shown == pytest.approx(model.explain("Red wine", "wine").log_score, abs=0.003)

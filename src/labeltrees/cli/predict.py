@@ -183,7 +183,7 @@ def predict(
             return
         # Predictions and a progress bar would overwrite each other on a terminal.
         show_progress = show_progress and (output is not None or not sys.stdout.isatty())
-        with open_queries(data, questions, reading, model, n_jobs) as points:
+        with open_queries(data, questions, reading, model, n_jobs, as_given=explain) as points:
             if points.n_features is not None:
                 check_n_features(str(data), points.n_features, model)
             if explain:
@@ -241,14 +241,15 @@ def _write_answers(
 def _write_explained(
     points: PointBlocks, model: Model, request: SearchRequest, lines: AnswerLines, stream: IO[bytes], form: str
 ) -> None:
-    for X in points.blocks:
+    for given in points.blocks:
+        X = model.check_queries(given)
         result = model.searcher_.topk(X, request)
         if request.broader:
             result, _ = with_broader(model.searcher_, X, request, result, model.label_relations_)
         for row in range(X.shape[0]):
             line = lines.encode(result.labels[row : row + 1], result.scores[row : row + 1])
             labels = [label for label in result.labels[row].tolist() if label >= 0]
-            why = model.explain(X.items[row] if model.READS_TEXTS else X[[row]], labels)
+            why = model.explain(given[row] if isinstance(given, list) else given[[row]], labels)
             if form == "jsonl":
                 record = json.loads(line) | {"explanation": why.to_dict()["labels"]}
                 stream.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")

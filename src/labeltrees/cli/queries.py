@@ -64,13 +64,20 @@ class Contexts:
         self._warn()
 
     def _warn(self) -> None:
-        kind = "word" if isinstance(self._encoder, TextEncoder) else "item"
         if self._n_unknown:
             were = "was" if self._n_unknown == 1 else "were"
             text = "%s: the model does not know %s, which %s left out"
-            _logger.warning(text + self._advice(), self._file.path, plural(self._n_unknown, kind), were)
+            _logger.warning(text + self._advice(), self._file.path, plural(self._n_unknown, self._term()), were)
         if self._n_without:
-            warn_without(self._file.path, self._n_without, kind)
+            warn_without(self._file.path, self._n_without, "word" if isinstance(self._encoder, TextEncoder) else "item")
+
+    def _term(self) -> str:
+        """Return what the encoder counts; pairs and pieces of words are terms too."""
+        if not isinstance(self._encoder, TextEncoder):
+            return "item"
+        parameters = self._encoder.vectorizer.get_params()
+        single_words = parameters["union"] is None and parameters["analyzer"] == "word"
+        return "word" if single_words and tuple(parameters["ngram_range"]) == (1, 1) else "term"
 
     def _advice(self) -> str:
         """Return a hint if the user seems to have typed several items separated by commas."""
@@ -113,18 +120,25 @@ def documents_of(data: str | None, reading: DataOptions) -> list[Path] | None:
 
 @contextmanager
 def open_queries(
-    data: str | None, questions: tuple[str, ...], reading: DataOptions, model: Model, n_jobs: int
+    data: str | None,
+    questions: tuple[str, ...],
+    reading: DataOptions,
+    model: Model,
+    n_jobs: int,
+    *,
+    as_given: bool = False,
 ) -> Iterator[PointBlocks]:
-    """Open the points of DATA or --ask in blocks."""
+    """Open the points of DATA or --ask in blocks; `as_given`: blocks of texts or items instead of their points."""
     contexts = find_contexts(data, questions, reading, model)
     if contexts is not None:
-        yield PointBlocks(None, None, contexts.rows(model, n_jobs))
+        yield PointBlocks(None, None, contexts.blocks() if as_given else contexts.rows(model, n_jobs))
     elif data is None:
-        yield PointBlocks(None, None, iter([model.check_queries(list(questions), n_jobs)]))
+        asked = list(questions)
+        yield PointBlocks(None, None, iter([asked if as_given else model.check_queries(asked, n_jobs)]))
     else:
         try:
-            reader = _TextReader(model, n_jobs) if isinstance(model.encoder_, TextEncoder) else None
-            read = reader or text_reader(model, n_jobs)
+            reader = _TextReader(model, n_jobs, as_given) if isinstance(model.encoder_, TextEncoder) else None
+            read = reader or (list if as_given and model.takes_texts else text_reader(model, n_jobs))
             with open_points(data, reading, read_texts=read) as points:
                 yield points
             if reader is not None and reader.n_without:
@@ -138,14 +152,14 @@ def open_queries(
 class _TextReader:
     """Turns texts into points, and counts those without a known word."""
 
-    def __init__(self, model: Model, n_jobs: int) -> None:
-        self._model, self._n_jobs, self.n_without = model, n_jobs, 0
+    def __init__(self, model: Model, n_jobs: int, as_given: bool) -> None:
+        self._model, self._n_jobs, self._as_given, self.n_without = model, n_jobs, as_given, 0
 
     def __call__(self, texts: list[str]) -> Any:
         assert self._model.encoder_ is not None
         rows = self._model.encoder_.transform(texts, self._n_jobs)
         self.n_without += int((np.diff(rows.indptr) == 0).sum())
-        return self._model.check_queries(rows, self._n_jobs)
+        return texts if self._as_given else self._model.check_queries(rows, self._n_jobs)
 
 
 def parse_context(text: str, encoder: Encoder | None) -> Any:

@@ -129,8 +129,8 @@ def score_options(threshold_help: str) -> Decorator:
 class RuleOptions:
     """The options for which labels may be returned, as given."""
 
-    candidates: str | None
-    exclude: str | None
+    candidates: tuple[str, ...]
+    exclude: tuple[str, ...]
     exclude_seen: bool
     limit_per: str | None
     label_weight: str | None
@@ -138,8 +138,8 @@ class RuleOptions:
     def read(self, model: Model, propensity: tuple[float, float] = (0.55, 1.5)) -> dict[str, Any]:
         """Return the rules as arguments of a request, without `exclude_seen`, which depends on the points."""
         return {
-            "candidates": None if self.candidates is None else read_labels(self.candidates, model),
-            "exclude": None if self.exclude is None else read_labels(self.exclude, model),
+            "candidates": read_labels("--candidates", self.candidates, model),
+            "exclude": read_labels("--exclude", self.exclude, model),
             "label_weight": read_label_weight(self.label_weight, model, propensity),
             "limits": None if self.limit_per is None else _read_limits(self.limit_per, model),
         }
@@ -147,19 +147,6 @@ class RuleOptions:
     def described(self) -> dict[str, Any]:
         """Return the options that were given."""
         return {name: value for name, value in vars(self).items() if value}
-
-
-class LabelFile(click.Path):
-    """A file of labels, or @NAME: a set of labels of the model's vocabulary."""
-
-    name = "file|@name"
-
-    def __init__(self) -> None:
-        super().__init__(exists=True, dir_okay=False)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the path, or @NAME unchanged."""
-        return value if str(value).startswith(SET_MARK) else super().convert(value, param, ctx)
 
 
 def rule_options(command: Any) -> Any:
@@ -170,15 +157,14 @@ def rule_options(command: Any) -> Any:
         rules = RuleOptions(**{item.name: parameters.pop(item.name) for item in fields(RuleOptions)})
         return command(*arguments, rules=rules, **parameters)
 
-    file = LabelFile()
+    label_set = functools.partial(click.option, metavar="LABEL|FILE|@NAME", multiple=True)
     options = [
-        click.option(
+        label_set(
             "--candidates",
-            type=file,
-            help="File with the labels that may be returned, one name or item id per line (or label ids). @NAME: a "
-            "scheme, type or collection of the model's SKOS vocabulary.",
+            help="Labels that may be returned: names, item ids or label ids; a FILE has one per line. @NAME: a scheme, "
+            "type or collection of the model's SKOS vocabulary.",
         ),
-        click.option("--exclude", type=file, help="Labels that must not be returned, in the same form."),
+        label_set("--exclude", help="Labels that must not be returned, in the same form."),
         click.option("--exclude-seen", is_flag=True, help="Leave out the items of each given list."),
         click.option(
             "--limit-per",
@@ -213,12 +199,26 @@ def seen_labels(model: Model, points: Any, others: Sequence[int] | None = None) 
     return sparse.csr_array((np.ones(len(rows), np.float32), (rows, labels)), shape=shape)
 
 
-def read_labels(path: str, model: Model) -> list[int]:
-    """Return the label ids of a file with one label per line, or of a set of the vocabulary, @NAME."""
-    if path.startswith(SET_MARK):
-        named: list[int] = model.vocabulary_set(path).tolist()
-        return named
+def read_labels(option: str, values: Sequence[str], model: Model) -> list[int] | None:
+    """Return the label ids of all values of an option: labels, files of labels and sets of the vocabulary, @NAME."""
+    if not values:
+        return None
     ids = _ids_by_name(model)
+    found: list[int] = []
+    for value in values:
+        if value.startswith(SET_MARK):
+            found += model.vocabulary_set(value).tolist()
+        elif Path(value).is_file():
+            found += _read_label_file(value, ids, model)
+        elif (name := value if value in ids else plain_uri(value)) in ids:
+            found.append(ids[name])
+        else:
+            message = f"{option}: {value!r} is neither a file nor a label of the model{did_you_mean(value, ids)}"
+            raise InputError(message)
+    return found
+
+
+def _read_label_file(path: str, ids: dict[str, int], model: Model) -> list[int]:
     lines = [line if line in ids else plain_uri(line) for line in read_lines(path) if line]
     if not lines:
         message = f"{path}: contains no labels"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from abc import abstractmethod
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -20,6 +21,8 @@ WORD = re.compile(r"\w+")
 _SHOWN = 8
 MOST_WORDS = 1000  # words of a text to leave out, one at a time
 _BLOCK = 32
+_ROUNDING = 1e-6
+_Amounts = list[tuple[str, float]]
 
 
 class Contribution(NamedTuple):
@@ -98,13 +101,29 @@ class LabelExplanation:
     def __str__(self) -> str:
         certainty = "" if self.probability is None else f", probability {self.probability:.3f}"
         lines = [f"{self.label}: score {self.score:.4g}{certainty}, log score {self.log_score:.3f}"]
-        features = [part for part in self.contributions if part.kind == "feature"]
-        shown = features[:_SHOWN] + [part for part in self.contributions if part.kind != "feature"]
-        lines += [f"  {part.amount:+9.3f}  {_shown_name(part)}" for part in shown]
-        if len(features) > _SHOWN:
-            others = sum(part.amount for part in features[_SHOWN:])
-            lines.insert(1 + _SHOWN, f"  {others:+9.3f}  {len(features) - _SHOWN} other features")
+        own, others = self._by_word() if self.words else self._by_feature()
+        lines += [f"  {amount:+9.3f}  {name}" for name, amount in own[:_SHOWN]]
+        if len(own) > _SHOWN:
+            kind = "words" if self.words else "features"
+            lines.append(f"  {sum(amount for _, amount in own[_SHOWN:]):+9.3f}  {len(own) - _SHOWN} other {kind}")
+        lines += [f"  {amount:+9.3f}  {name}" for name, amount in others]
         return "\n".join(lines)
+
+    def _by_feature(self) -> tuple[_Amounts, _Amounts]:
+        """Return the amounts of features, and those of everything else."""
+        own = [(part.name, part.amount) for part in self.contributions if part.kind == "feature"]
+        return own, [(_shown_name(part), part.amount) for part in self.contributions if part.kind != "feature"]
+
+    def _by_word(self) -> tuple[_Amounts, _Amounts]:
+        """Return the amounts of distinct words by falling magnitude, and those of everything else."""
+        total: dict[str, float] = defaultdict(float)
+        for word in self.words:
+            total[word.text.casefold()] += word.amount
+        features, others = self._by_feature()
+        left = math.fsum(amount for _, amount in features) - math.fsum(total.values())
+        if abs(left) > _ROUNDING:
+            others = [("features that belong to no single word", left), *others]
+        return sorted(total.items(), key=lambda item: -abs(item[1])), others
 
 
 def _shown_name(part: Contribution) -> str:
