@@ -300,7 +300,7 @@ def test_rules_hold_in_every_kind_of_model_and_place(shop, kind):
 def test_rules_make_a_search_exact_unless_a_beam_is_given(shop):
     model, baskets = make_model(shop, "linear")
     names = list(model.classes_)
-    rules = [{"candidates": names[::2]}, {"exclude": names[:1]}, {"limits": ([0] * 40, 5)}, {"threshold": 1e-9}]
+    rules = [{"candidates": names[::2]}, {"exclude": names[:1]}, {"limits": ([0] * 40, 5)}]
     for rule in [*rules, {"diversity": 0.3}]:
         exact = model.predict_topk(baskets, 5, beam=None, **rule)
         assert model.predict_topk(baskets, 5, **rule)[0].tolist() == exact[0].tolist()
@@ -315,6 +315,22 @@ def test_rules_make_a_search_exact_unless_a_beam_is_given(shop):
     seen = model.predictor(5, names=True, exclude_seen=True)
     exact = model.predict_topk(baskets, 5, beam=None, exclude=baskets)[0]
     assert [seen(basket)[0] for basket in baskets] == exact.tolist()
+
+
+@pytest.mark.parametrize("threshold", [1e-9, 0.01, 0.3])
+def test_a_threshold_cuts_the_list_of_the_same_search_without_it(shop, threshold):
+    model, baskets = make_model(shop, "linear")
+    for beam in ({}, {"beam": 1}, {"beam": None}):
+        labels, scores = model.predict_topk(baskets, 5, **beam)
+        cut, kept = model.predict_topk(baskets, 5, threshold=threshold, **beam)
+        expected = [
+            [one for one, score in zip(*row, strict=True) if score >= np.float32(threshold)]
+            for row in zip(labels.tolist(), scores, strict=True)
+        ]
+        assert [[one for one in row if one is not None] for row in cut.tolist()] == expected
+        assert all((row[row > 0] >= np.float32(threshold)).all() for row in kept)
+        answer = model.predictor(5, names=True, **beam)
+        assert [answer(basket, threshold=threshold)[0] for basket in baskets] == expected
 
 
 def test_unknown_options_are_named(shop):

@@ -79,10 +79,11 @@ struct SearchRequest {
   bool has_weights() const { return weights || boosts.given(); }
   // Whether labels must be chosen from those found, or some dropped.
   bool selects() const { return limits || threshold > 0.0f || diversity > 0.0f; }
-  // Whether rules restrict the labels, change their scores or select from the labels found.
+  // Whether rules restrict the labels, change their scores or select from the labels found. A threshold only cuts the
+  // list, so it is not one of them.
   bool has_rules() const {
     return candidates.given() || candidate_set || exclude.given() || exclude_set || has_weights() || limits ||
-           threshold > 0.0f || diversity > 0.0f;
+           diversity > 0.0f;
   }
   // The number of labels that diversity chooses from.
   int64_t n_compared() const {

@@ -115,8 +115,7 @@ class SearchRequest:
         Maximum time per query. The search still finishes the node that it is evaluating.
     candidates : label ids, a label set, one list of label ids per query, or sparse matrix (n, L), optional
         The labels allowed; only their ancestors are searched. A model searches exactly, without a beam, if any of
-        these rules is given and neither `search` nor `beam` is: candidates, exclude, label_weight, limits, threshold,
-        diversity.
+        these rules is given and neither `search` nor `beam` is: candidates, exclude, label_weight, limits, diversity.
     exclude : like candidates, optional
         Labels not to return.
     label_weight : array (L,), LabelBoosts or LabelWeights, optional
@@ -129,7 +128,7 @@ class SearchRequest:
         or a mapping from groups to numbers; other groups have no limit.
     threshold : float, optional
         Leave out labels whose returned score is below it. The returned score is the probability in a calibrated model,
-        and the product if label weights are given.
+        and the product if label weights are given. It cuts the list of the same search without a threshold.
     raw_scores : bool
         Return the scores of the search, even if a calibrated model would return probabilities.
     diversity : float in [0, 1]
@@ -234,9 +233,9 @@ class SearchRequest:
 
     @property
     def has_rules(self) -> bool:
-        """Whether rules change the lists, so that they are not simply the k best of all labels."""
+        """Whether rules change which labels are the k best. A threshold is not such a rule: it only cuts the list."""
         rules = self.candidates, self.exclude, self.label_weight, self.limits
-        return any(rule is not None for rule in rules) or bool(self.threshold) or bool(self.diversity)
+        return any(rule is not None for rule in rules) or bool(self.diversity)
 
     def native(
         self,

@@ -328,7 +328,7 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin, LabelRulesMixin):
         if request.agreement is None:
             return self._fill_fitted(request)
         exact = replace(request, search="best_first", beam=None)
-        if request.agreement == 1 or request.has_rules:  # discounts were learned without rules
+        if request.agreement == 1 or request.has_rules or request.threshold:  # discounts were learned without rules
             return exact
         early_stop = getattr(self, "early_stop_", None)
         if early_stop is None:
