@@ -156,6 +156,19 @@ def test_continued_classifiers_approach_those_of_a_full_training(monkeypatch):
     assert np.abs(weights(continued) - wanted).mean() < 0.1 * np.abs(weights(base) - wanted).mean()
 
 
+def test_many_small_updates_end_with_a_training_of_all_classifiers():
+    model, old = fitted(), OLD
+    all_trained = []
+    for some in np.array_split(NEW, 4):
+        report = model.update(X[some], Y[some], replay=(X[old], Y[old]))
+        old = np.concatenate([old, some])
+        all_trained.append(report.kept + report.continued == 0)
+        model = pickle.loads(pickle.dumps(model))  # the count of added points is part of the model
+        assert (model.stats_["updates"]["points"] == 0) == all_trained[-1]
+    assert not all_trained[0]
+    assert any(all_trained)
+
+
 def test_without_replay_old_classifiers_keep_their_weights():
     model = fitted()
     before = pickle.loads(pickle.dumps(model))

@@ -40,7 +40,7 @@ from labeltrees.models.linear.exact_update import train_exactly
 from labeltrees.models.linear.features import set_encoder
 from labeltrees.models.linear.new_points import UpdateData, read_update
 from labeltrees.models.linear.points import TrainingPoints
-from labeltrees.models.linear.retrain import Retrained, positive_unit_rows, retrain, retrain_alone
+from labeltrees.models.linear.retrain import COLD, Retrained, positive_unit_rows, retrain, retrain_alone
 from labeltrees.models.linear.settings import LinearSettings, solver_of
 from labeltrees.search import Searcher
 from labeltrees.search.evidence import Evidence, Names
@@ -55,6 +55,8 @@ if TYPE_CHECKING:
     from labeltrees.models.linear.estimator import LabelTreeClassifier
 
 UNLIMITED = 2**30  # a fanout that splits no node
+# Several updates that added more than this share of the points end with one that trains all classifiers on all points.
+ALL_AGAIN = 0.2
 
 
 def update_model(model: LabelTreeClassifier, X: Any, Y: Any, replay: Any, exact: bool) -> UpdateReport:
@@ -323,8 +325,16 @@ class _Update:
     def train(self, placed: PlacedTree, store: ChunkStore, settings: Any, C: Any) -> Retrained:
         arguments = (settings, C, self.seed, self.data.n_features, self.model.n_jobs)
         if self.with_replay:
-            return retrain(placed, store, self.data.points, *arguments)
+            states = np.full(len(placed.tree.children), COLD, np.int8) if self.trains_all() else None
+            return retrain(placed, store, self.data.points, *arguments, states=states)
         return retrain_alone(placed, store, self.data.points, *arguments)
+
+    def trains_all(self) -> bool:
+        """Return whether all classifiers are trained on all points, as earlier updates have only continued them."""
+        earlier = self.model.stats_.get("updates", {}).get("points", 0)
+        added = earlier + self.n_new
+        at_training = max(self.data.points.X.shape[0] - added, 1)
+        return self.exact or (self.with_replay and earlier > 0 and added > ALL_AGAIN * at_training)
 
     def evidence(self, points: TrainingPoints, settings: Any) -> Any:
         model, old = self.model, self.model.searcher_.evidence
@@ -395,7 +405,9 @@ class _Update:
 
     def history(self) -> dict[str, Any]:
         model = self.model
-        return updates_so_far(model.stats_, model.trees_[0], model.label_counts_, self.n_added, self.exact)
+        history = updates_so_far(model.stats_, model.trees_[0], model.label_counts_, self.n_added, self.exact)
+        earlier = model.stats_.get("updates", {}).get("points", 0)  # added since all classifiers were trained
+        return {**history, "points": 0 if self.trains_all() else earlier + self.n_new}
 
     @property
     def n_added(self) -> int:
