@@ -3,7 +3,9 @@
 import errno
 import json
 import os
+import re
 import shutil
+import socket
 
 import numpy as np
 import pytest
@@ -287,19 +289,50 @@ def test_altered_contents_are_found_by_verify(folder):
         load_arrays(folder, verify=True)
 
 
-@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
-def test_anything_but_a_regular_file_is_refused_at_once(folder, make):
-    os.remove(folder / "ids.npy")
-    make(folder / "ids.npy")
-    with pytest.raises(FileFormatError, match=r"ids\.npy"):
+def make_socket(path):
+    here = os.getcwd()
+    os.chdir(path.parent)  # the path of a socket may have 107 bytes
+    try:
+        with socket.socket(socket.AF_UNIX) as made:
+            made.bind(path.name)
+    finally:
+        os.chdir(here)
+
+
+def make_device(path):
+    path.symlink_to("/dev/zero")
+
+
+@pytest.mark.parametrize("name", ["ids.npy", "manifest.json"])
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo, make_socket, make_device])
+def test_anything_but_a_regular_file_is_refused_at_once(folder, make, name):
+    os.remove(folder / name)
+    make(folder / name)
+    with pytest.raises(FileFormatError, match=re.escape(name)):
         load_arrays(folder)
 
 
-def test_a_pipe_in_place_of_the_manifest_is_refused_at_once(folder):
-    os.remove(folder / "manifest.json")
-    os.mkfifo(folder / "manifest.json")
-    with pytest.raises(FileFormatError, match=r"manifest\.json: not a regular file"):
-        load_arrays(folder)
+class Unpickled:
+    """Leaves a file behind when it is unpickled."""
+
+    def __init__(self, path):
+        self._path = path
+
+    def __reduce__(self):
+        return os.mkdir, (self._path,)
+
+
+def test_no_array_is_unpickled(folder):
+    trace = folder.parent / "trace"
+    np.save(folder / "ids.npy", np.array([Unpickled(str(trace))] * 3, dtype=object), allow_pickle=True)
+    for dtype in ("<i4", "|O", "object"):
+        rewrite(folder, set_array(dtype=dtype, shape=[3]))
+        for verify in (False, True):
+            with pytest.raises(FileFormatError):
+                load_arrays(folder, verify=verify)
+    assert not trace.exists()
+    np.load(folder / "ids.npy", allow_pickle=True)
+    assert trace.exists()  # the file is as hostile as it should be
 
 
 def test_a_file_in_place_of_the_folder_is_refused(tmp_path):
