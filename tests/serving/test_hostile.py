@@ -12,7 +12,18 @@ import numpy as np
 import pytest
 
 import labeltrees as lt
-from benchmarks.serve.hostile_bodies import INFER, PREDICT, ROW_INFER, SUGGEST, hostile_bodies, method_of
+from benchmarks.serve.hostile_bodies import (
+    BATCH,
+    EXPLAIN,
+    INFER,
+    ITEMS,
+    PREDICT,
+    ROW_INFER,
+    SET,
+    SUGGEST,
+    hostile_bodies,
+    method_of,
+)
 from labeltrees.serving import ServingSettings, make_app
 from labeltrees.serving.annif import _unquote
 from tests.serving.conftest import ask, make_texts
@@ -171,6 +182,41 @@ def test_answers_are_limited_in_labels_and_bytes(text_model, post):
     assert post(app, "/v1/models/model/predict", {"text": "red", "k": 2}).status_code == 200
     reply = post(app, "/v1/models/model/predict", {"texts": texts})
     assert (reply.status_code, "500 bytes" in reply.json()["error"]) == (413, True)
+
+
+def test_explanations_and_names_of_items_are_limited_in_bytes(text_model, item_model, post):
+    app = make_app({"fruit": text_model, "shop": item_model}, settings=ServingSettings(max_answer=20))
+    for path, body in ((EXPLAIN, {"text": "red apple"}), (ITEMS, {"text": ""})):
+        reply = post(app, path, body)
+        assert (reply.status_code, "20 bytes" in reply.json()["error"]) == (413, True), path
+
+
+def test_paths_are_quoted_only_in_part(text_model):
+    app = make_app(text_model)
+    for path in ("/" + "a" * 10_000, f"/v1/models/{'a' * 10_000}/predict", f"/v1/models/{'a' * 10_000}"):
+        reply = ask(app, "GET", path)
+        assert reply.status_code in (404, 405)
+        assert len(reply.content) < 500
+
+
+@pytest.mark.parametrize("path", [PREDICT, INFER, SUGGEST, BATCH, EXPLAIN, SET])
+def test_bodies_above_16_kib_are_decoded_outside_the_event_loop(app, path, monkeypatch):
+    from labeltrees.serving import annif, json_api, open_inference, sets
+
+    threads = []
+    readers = [(annif, "_read_form"), *((module, "decode") for module in (annif, json_api, open_inference, sets))]
+    for module, function in readers:
+        original = getattr(module, function)
+
+        def noted(*given, original=original):
+            threads.append(threading.get_ident())
+            return original(*given)
+
+        monkeypatch.setattr(module, function, noted)
+    start = b"text=" if path == SUGGEST else b'{"text":"'
+    call(app, path, start + b"a" * (16_385 - len(start)), method_of(path))
+    assert len(threads) == (0 if path == EXPLAIN else 1)  # explain refuses it without decoding
+    assert threading.get_ident() not in threads
 
 
 def test_long_bodies_and_answers_are_limited_in_total(text_model, post):

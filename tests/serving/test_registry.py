@@ -159,7 +159,16 @@ def test_a_version_without_probabilities_is_mentioned(text_model, tmp_path, capl
     lt.LabelTreeClassifier(n_jobs=1).fit(*make_texts()).save(folder)
     registry.refresh()
     assert not registry.current("fruit").has_probabilities
-    assert "no probabilities" in caplog.text
+    assert "no probabilities; the one before had" in caplog.text
+
+
+def test_a_first_version_without_probabilities_is_mentioned(text_model, tmp_path, caplog):
+    caplog.set_level("INFO", "labeltrees")
+    text_model.save(tmp_path / "calibrated.model")
+    lt.LabelTreeClassifier(n_jobs=1).fit(*make_texts()).save(tmp_path / "plain.model")
+    Registry([tmp_path / "calibrated.model", tmp_path / "plain.model"])
+    (found,) = [record.message for record in caplog.records if "no probabilities" in record.message]
+    assert found.startswith("plain: version")
 
 
 def test_a_new_version_replaces_the_old_one_while_requests_go_on(tmp_path):

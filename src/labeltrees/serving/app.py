@@ -271,7 +271,7 @@ def _response_to(error: Exception, method: str, path: str) -> Response:
         return error_response(404, f"there is nothing at {path[:200]}; /docs describes this server")
     if isinstance(error, HTTPException):  # 405
         headers = dict(error.headers or {})
-        return error_response(error.status_code, f"{path} takes {headers.get('Allow')}", headers)
+        return error_response(error.status_code, f"{path[:200]} takes {headers.get('Allow')}", headers)
     if isinstance(error, FileFormatError):
         _logger.error("%s: %s", path, error)
         return error_response(500, "the model on this server is damaged")

@@ -51,12 +51,13 @@ async def find_items(service: Service, request: Request) -> Response:
     body = await read_body(service, request)
     served = service.registry.current(request.path_params["name"])
     # In a thread: the first call prepares the names, and a later one reads all of them.
-    return await service.in_thread(partial(_find_items, served, body))
+    return await service.in_thread(partial(_find_items, service, served, body))
 
 
-def _find_items(served: ServedModel, body: bytes) -> Response:
+def _find_items(service: Service, served: ServedModel, body: bytes) -> Response:
     asked: ItemsRequest = decode(_items_decoder, body)
-    return JsonResponse(ItemList(served.find_items(asked.column, asked.text[:_MAX_ITEM], asked.limit)))
+    found = served.find_items(asked.column, asked.text[:_MAX_ITEM], asked.limit)
+    return service.checked(JsonResponse(ItemList(found)))
 
 
 async def predict(service: Service, request: Request) -> Response:
@@ -87,7 +88,7 @@ def _explain(service: Service, served: ServedModel, body: bytes) -> Response:
         labels = served.explain(kind, rows[0], asked)
     except (LabelTreesError, TypeError, ValueError, OverflowError) as error:  # caused by values in the request
         raise error if isinstance(error, RequestError | FileFormatError) else RequestError(400, str(error)) from None
-    return JsonResponse(ExplainAnswer(served.name, served.version, labels))
+    return service.checked(JsonResponse(ExplainAnswer(served.name, served.version, labels)))
 
 
 def _read(service: Service, body: bytes, served: ServedModel) -> Questions:

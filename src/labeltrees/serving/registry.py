@@ -88,8 +88,11 @@ class Place:
             self._retry_at = time.monotonic() + self._pause
             self._pause = min(2 * self._pause, _LONGEST_PAUSE)
             raise
-        if self.current is not None and self.current.has_probabilities and not served.has_probabilities:
-            _logger.warning("%s: version %s has no probabilities; the one before had", self.name, version)
+        if not served.has_probabilities:
+            if self.current is None:  # after a restart nobody knows whether the one before had them
+                _logger.info("%s: version %s has no probabilities; calibrate it to get them", self.name, version)
+            elif self.current.has_probabilities:
+                _logger.warning("%s: version %s has no probabilities; the one before had", self.name, version)
         self.current, self.fault, self._retry_at, self._pause = served, None, math.inf, _FIRST_PAUSE
 
 

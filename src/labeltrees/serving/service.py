@@ -72,7 +72,10 @@ class Service:
             raise RequestError(400, str(error)) from None
         n_partial = sum(one.partial for one in found) if has_budget else 0
         self.metrics.count_searches(served.name, len(found), n_partial)
-        response = questions.write(served, found, microseconds)
+        return self.checked(questions.write(served, found, microseconds))
+
+    def checked(self, response: Response) -> Response:
+        """Return a response; raise `RequestError` if it is too long."""
         if len(response.body) > self.settings.max_answer:
             message = f"the answer is longer than {self.settings.max_answer:,} bytes, the most that this server sends"
             raise RequestError(413, message)
