@@ -105,6 +105,15 @@ def test_a_damaged_header_is_refused(tmp_path, header):
             read_encoder(tmp_path / "encoder.bin")
 
 
+def test_the_header_has_a_limit(tmp_path, monkeypatch):
+    path = forged(tmp_path / "encoder.bin", [["a", "|u1", [64]]])
+    n_bytes = len(json.dumps({"encoder": {}, "arrays": [["a", "|u1", [64]]]})) + 1
+    for limit, fault in ((n_bytes, "of one of the kinds"), (n_bytes - 1, "its header is damaged")):
+        monkeypatch.setattr("labeltrees.data.encoder_file._HEADER_BYTES", limit)
+        with pytest.raises(lt.errors.FileFormatError, match=fault):
+            read_encoder(path)
+
+
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(lt.errors.FileFormatError, match=r"nothing\.bin: No such file"):
         read_encoder(tmp_path / "nothing.bin")

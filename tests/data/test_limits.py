@@ -1,18 +1,22 @@
 """A small file cannot fill the memory: long lines and decompression bombs are refused with the file and the line."""
 
 import contextlib
+import dataclasses
 import gzip
 import io
 import lzma
+import re
 import zlib
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
 import labeltrees as lt
+from labeltrees.data import encoder_file, read_limits, vocabulary
 from labeltrees.data import limits as module
-from labeltrees.data import read_limits
+from labeltrees.data import parquet as parquet_module
 from labeltrees.data.files import open_any, read_lines, write_any
 from labeltrees.data.parquet import check_parquet_sizes
 
@@ -266,3 +270,21 @@ def test_xz_streams_one_after_another_are_read(tmp_path):
     path.write_bytes(lzma.compress(line * 50_000)[:-20])
     with pytest.raises(lt.errors.FileFormatError, match="ends too soon"):
         lt.read_texts(path)
+
+
+def test_the_defaults_are_those_of_the_documentation():
+    text = (Path(__file__).parents[2] / "SECURITY.md").read_text("utf-8")
+    rows = re.findall(r"\| ([\d,]+)( [MG]iB)? \| `(\w+)` \| `(\w+)` \|", text)
+    units = {"": 1, " MiB": 2**20, " GiB": 2**30}
+    assert {name: int(size) * units[unit] for size, unit, name, _ in rows} == dataclasses.asdict(module.ReadLimits())
+    assert "above 64 MiB" in text
+    assert module.FREE_BYTES == 64 * 2**20
+    assert f"{encoder_file._HEADER_BYTES >> 20} MiB for the header of an encoder file" in text
+    assert f"{parquet_module._MOST_METADATA_BYTES >> 20} MiB for the metadata of a Parquet file" in text
+    assert f"{vocabulary._DEEPEST_XML} nested elements" in text
+
+
+@pytest.mark.parametrize("variable", ["LINE_BYTES", "DECOMPRESSED_BYTES", "DECOMPRESSION_RATIO", "DICTIONARY_BYTES"])
+def test_every_variable_of_the_documentation_is_read(variable, monkeypatch):
+    monkeypatch.setenv(f"LABELTREES_MAX_{variable}", "77")
+    assert 77 in dataclasses.astuple(module.current_limits())

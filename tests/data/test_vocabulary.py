@@ -208,3 +208,19 @@ def test_deeply_nested_xml_is_refused(tmp_path):
     path.write_text('<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#">' + "<a>" * 50_000 + "</a>" * 50_000)
     with pytest.raises(lt.errors.FileFormatError, match="nested more than 100 deep"):
         lt.read_vocabulary(path)
+
+
+def test_xml_may_have_100_levels(tmp_path):
+    path = tmp_path / "deep.rdf"
+
+    def write(n_pairs):
+        spaces = f'xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:s="{SPACES["skos"]}"'
+        name = f'<s:Concept r:about="{CATS}"><s:prefLabel>cats</s:prefLabel></s:Concept>'
+        nested = "<r:Description><s:related>" * n_pairs + "<r:Description/>" + "</s:related></r:Description>" * n_pairs
+        path.write_text(f"<r:RDF {spaces}>{name}{nested}</r:RDF>")
+
+    write(49)  # with the root and the innermost element: 100
+    assert lt.read_vocabulary(path) == {CATS: ["cats"]}
+    write(50)
+    with pytest.raises(lt.errors.FileFormatError, match="nested more than 100 deep"):
+        lt.read_vocabulary(path)

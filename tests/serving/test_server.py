@@ -1,13 +1,17 @@
 """The server as a process: workers, signals, requests that are not HTTP."""
 
 import os
+import shutil
 import signal
 import socket
 import time
 from pathlib import Path
 
 import httpx2
+import pytest
 
+from labeltrees.errors import LabelTreesError
+from labeltrees.serving.server import ServerConfiguration
 from tests.serving.conftest import Server
 
 QUESTION = {"text": "red apple", "k": 3}
@@ -208,3 +212,29 @@ def test_the_answer_to_a_long_body_can_be_read(start_server, model_folder):
             head = b"POST /v1/models/fruit/predict HTTP/1.1\r\nHost: x\r\nContent-Length: 900000\r\n\r\n"
             connection.sendall(head + b" " * 900_000)
             assert connection.recv(65536).startswith(b"HTTP/1.1 413")
+
+
+@pytest.mark.parametrize("what", ["keys", "label texts", "model"])
+def test_a_configuration_that_cannot_be_read_replaces_nothing(model_folder, tmp_path, what):
+    model, keys, texts = tmp_path / "fruit.model", tmp_path / "keys", tmp_path / "texts.tsv"
+    shutil.copytree(model_folder, model)
+    keys.write_text("first\n")
+    texts.write_text("is-red\tRed\n")
+    file = tmp_path / "configuration.json"
+    configuration = ServerConfiguration(
+        models={"fruit": str(model)}, settings={}, port=1, label_texts=str(texts), api_keys=str(keys)
+    )
+    configuration.write(file)
+    before = file.read_bytes()
+    {"keys": keys, "label texts": texts, "model": model / "manifest.json"}[what].write_text("")
+    with pytest.raises(LabelTreesError):
+        configuration.write(file)
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize("sent", [b"GET /health HTTP/1.1\r\nHost", b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"])
+def test_a_connection_without_a_further_request_is_closed(server, sent):
+    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as connection:
+        connection.sendall(sent)
+        while connection.recv(65536):  # an answer, then the end; a timeout fails
+            pass
