@@ -145,3 +145,12 @@ def test_the_rules_of_predict_are_measured(run, tmp_path):
     assert "hit rate (%)" in run("evaluate", *arguments, *rules).stdout
     refused = run("evaluate", *arguments[:1], "debian", "--exclude-seen")
     assert refused.exit_code != 0
+
+
+def test_names_in_the_table_of_labels_do_not_become_formulas(run, tmp_path):
+    lt.LabelTreeClassifier(n_jobs=1).fit(["red", "blue"] * 10, [["=1+1"], ["plain"]] * 10).save(tmp_path / "model")
+    rows = [{"text": "red", "labels": ["=1+1"]}, {"text": "blue", "labels": ["plain"]}]
+    (tmp_path / "test.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run("evaluate", tmp_path / "model", tmp_path / "test.jsonl", "--label-results", tmp_path / "labels.tsv")
+    names = [line.split("\t")[0] for line in (tmp_path / "labels.tsv").read_text().splitlines()]
+    assert sorted(names) == ["\\=1+1", "label", "plain"]

@@ -260,3 +260,12 @@ def test_a_text_model_has_no_beam(run, text_model, text_data):
     result = run("-q", "inspect", text_model, "--searches", text_data, "--beam", 3)
     assert result.exit_code == 2
     assert "its search is always exact" in result.stderr
+
+
+def test_names_do_not_become_commands_of_a_terminal(run, tmp_path):
+    name = "a\x1b[2J\x9b"
+    model = lt.LabelTreeClassifier(n_jobs=1).fit(["red", "blue"] * 10, [[name], ["b"]] * 10)
+    model.save(tmp_path / "model")
+    shown = run("inspect", tmp_path / "model", "--label", name).stdout
+    assert "a\N{REPLACEMENT CHARACTER}[2J\N{REPLACEMENT CHARACTER}" in shown
+    assert not {"\x1b", "\x9b"} & set(shown)
