@@ -7,6 +7,7 @@ import re
 import sys
 import threading
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -107,6 +108,8 @@ def test_bodies_are_tried_at_every_route_that_reads_one(app):
     tried = {(method_of(path), re.sub(r"/(fruit|rows|shop|stock)", "/{name}", path)) for path, _ in BODIES.values()}
     routes = {(method, route.path) for route in app.routes for method in route.methods or ()}
     assert {one for one in routes if one[0] in ("POST", "PUT", "PATCH")} == tried
+    page = Path(__file__).parents[2] / "docs" / "reliability.md"
+    assert f"{len(BODIES)} kinds of bodies" in page.read_text("utf-8")
 
 
 def test_other_routes_leave_a_body_alone(app):
