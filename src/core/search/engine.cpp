@@ -227,9 +227,13 @@ void SearchEngine::search(const QueryRows& rows, const SearchRequest& request, i
                           const SearchResults& results) {
   require_links(request);
   const SearchRequest wider = searched(request);
-  // Searches run one after another if time is measured, or if each would need its own table of boosted weights.
+  // Searches run one after another if they do not wait for memory, if time is measured, or if each would need its own
+  // table of boosted weights.
   const bool per_query = request.candidates.per_query() || request.exclude.per_query();
-  const bool in_turn = !results.microseconds && !request.max_microseconds && !(per_query && request.boosts.given());
+  const bool waits =
+      std::any_of(trees_.begin(), trees_.end(), [](const auto& tree) { return !tree->store.is_small(); });
+  const bool in_turn =
+      waits && !results.microseconds && !request.max_microseconds && !(per_query && request.boosts.given());
   const size_t n_flights = in_turn ? SearchScratch::kInFlight : 1;
   search_batch(
       pool_, rows.n, n_threads, job, [&](SearchScratch& scratch) { start(scratch, request, n_flights); },

@@ -42,6 +42,8 @@ class SearchStore {
   void set_ceilings(const float* ceilings) { ceilings_ = ceilings; }
 
   int32_t n_nodes() const { return limits_.n_nodes; }
+  // Whether the chunks fit into the cache of most processors, so that a search rarely waits for memory.
+  bool is_small() const { return limits_.n_bytes <= int64_t{32} << 20; }
   const simd::ScoreLink& link() const { return link_; }
   const std::string& source() const { return source_; }
   const int32_t* feature_rank() const { return feature_rank_; }

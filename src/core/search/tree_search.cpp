@@ -36,9 +36,13 @@ bool TreeSearch::step() {
     case Step::rows:
       if (!kernels_->find_rows(part_, query_->view(), rows_)) step_ = Step::sums;
       return true;
-    case Step::sums: {
+    case Step::sums:
+    case Step::whole: {
       alignas(64) float margins[chunk::kMostChildren], scores[chunk::kMostChildren];
-      kernels_->sum_rows(part_, query_->view(), rows_, margins);
+      if (step_ == Step::sums)
+        kernels_->sum_rows(part_, query_->view(), rows_, margins);
+      else
+        kernels_->chunk_margins(part_, query_->view(), margins);
       score_margins(part_, margins, node_.score, scores);
       add_children(part_, scores);
       step_ = Step::none;
@@ -66,6 +70,10 @@ void TreeSearch::open_node() {
 }
 
 void TreeSearch::begin_part() {
+  if (store_->is_small()) {
+    step_ = Step::whole;
+    return;
+  }
   const simd::ChunkRowList* lists = query_->view().lists;
   rows_ = {0, {lists[0], lists[1], lists[2], lists[3]}};
   step_ = Step::rows;

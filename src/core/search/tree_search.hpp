@@ -27,7 +27,8 @@
 //
 // Most of the time of a search in a large model is waiting for memory. So the search is a sequence of steps, each of
 // which prefetches the memory that the next one reads: open a node, look up the query's features in each level of its
-// index, sum up the rows found. The engine takes steps of several searches in turn (SearchEngine::search).
+// index, sum up the rows found. The engine takes steps of several searches in turn (SearchEngine::search). A small
+// model stays in the cache: there, each node takes one step, and searches run one after another.
 #pragma once
 
 #include <cstdint>
@@ -74,7 +75,7 @@ class TreeSearch {
                    ScoreMemo& memo, SearchStats& stats);
 
  private:
-  enum class Step { rows, sums, paths, none };
+  enum class Step { rows, sums, whole, paths, none };
 
   void open_node();    // opens the node chosen, unless the budget is used up
   void begin_part();   // of the node opened

@@ -15,6 +15,7 @@ static constexpr const char* kName = "avx2";
 
 using scalar::add_child_values;
 using scalar::find_best;
+using scalar::find_in_index;
 using scalar::find_in_level;
 using scalar::list_rows;
 using scalar::priority_scores;

@@ -125,6 +125,27 @@ static void find_in_level(const uint8_t* words, uint32_t shift, ChunkRowList& li
   }
 }
 
+template <int levels>
+static void find_in_index(const uint8_t* const* words, const ChunkQuery& query, ChunkRowList& list) {
+  const __m512i one = _mm512_set1_epi32(1), zero = _mm512_setzero_si512(), low = _mm512_set1_epi32(31);
+  list.n = 0;
+  for (int64_t i = 0; i < query.n; i += 16) {
+    const __mmask16 lanes = first_lanes(query.n - i);
+    const __m512i rank = _mm512_maskz_loadu_epi32(lanes, query.rank + i);
+    __m512i place = _mm512_srli_epi32(rank, 5 * levels);
+    __mmask16 found = lanes;
+    for (int level = 0; level < levels; ++level) {
+      const __m512i bit =
+          _mm512_sllv_epi32(one, _mm512_and_si512(_mm512_srli_epi32(rank, 5 * (levels - 1 - level)), low));
+      const __m512i bits = _mm512_mask_i32gather_epi32(zero, found, place, words[level], 8);
+      found = _mm512_test_epi32_mask(bits, bit);
+      const __m512i before = _mm512_mask_i32gather_epi32(zero, found, place, words[level] + 4, 8);
+      place = _mm512_add_epi32(before, popcount_lanes(_mm512_and_si512(bits, _mm512_sub_epi32(bit, one))));
+    }
+    append(list, found, place, rank, _mm512_maskz_loadu_ps(lanes, query.value + i));
+  }
+}
+
 struct MaskSums {
   __m512 sums;
   void start(const float* bias, int n_children) {

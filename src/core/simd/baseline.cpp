@@ -28,6 +28,7 @@ using scalar::add_listed;
 using scalar::add_masked;
 using scalar::bits_of;
 using scalar::find_best;
+using scalar::find_in_index;
 using scalar::find_in_level;
 using scalar::gather_dot;
 using scalar::list_rows;

@@ -23,6 +23,7 @@ namespace labeltrees::simd::neon {
 using scalar::add_child_values;
 using scalar::add_listed;
 using scalar::find_best;
+using scalar::find_in_index;
 using scalar::find_in_level;
 using scalar::gather_dot;
 using scalar::list_rows;

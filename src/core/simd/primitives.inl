@@ -7,6 +7,7 @@
 //   Lanes, kLanes, load_lanes, zero_lanes, fma_lanes, sum_lanes       a vector of floats
 //   bits_of<lanes>(mask)                       a bit per lane
 //   gather_dot                                 (kernels.hpp)
+//   find_in_index<levels>(words, query, list)  list the rows of a query's features, in one pass over all levels
 //   find_in_level(words, shift, list)          keep the features that a level of an index has
 //   list_rows(list, rows)                      list rows by their kind
 //   MaskSums                                   sums of up to 16 children

@@ -86,6 +86,28 @@ static inline void list_rows(const ChunkRowList& waiting, Rows& rows) {
   list.n = n;
 }
 
+template <int levels>
+[[maybe_unused]] static void find_in_index(const uint8_t* const* words, const ChunkQuery& query, ChunkRowList& list) {
+  list.n = 0;
+  for (int64_t i = 0; i < query.n; ++i) {
+    const uint32_t rank = query.rank[i];
+    uint32_t place = rank >> (5 * levels), found = 1;
+    for (int level = 0; level < levels; ++level) {
+      uint64_t word;
+      __builtin_memcpy(&word, words[level] + 8 * int64_t{place}, 8);
+      const uint32_t bit = rank >> (5 * (levels - 1 - level)) & 31, bits = static_cast<uint32_t>(word);
+      found &= bits >> bit;
+      // Where nothing is found, place 0, which always exists.
+      place =
+          (static_cast<uint32_t>(word >> 32) + static_cast<uint32_t>(__builtin_popcount(bits & ((1u << bit) - 1)))) &
+          (0 - found);
+    }
+    list.at[list.n] = static_cast<int32_t>(place);
+    list.value[list.n] = query.value[i];
+    list.n += found;
+  }
+}
+
 struct MaskSums {
   float sums[16];
   void start(const float* bias, int n_children) {
