@@ -9,6 +9,10 @@ its points. `choose` has 20 times the time of a plain fit, at least 20 seconds, 
 On sets of texts, "ours, choose with features" may also choose the kind of features, where the peers have words only.
 Everyone has one thread. Finished measurements, also those of tuning, are kept in build/benchmark-cache and not
 repeated; `--report` only prints them.
+
+    python -m benchmarks.precision --exhaustive [--sets bibtex] [--seconds 600] [--report]
+
+compares `choose` with every combination of its changes instead.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from benchmarks.precision import exhaustive
 from benchmarks.precision.contestants import ALL, measure
 from benchmarks.precision.datasets import SETS, load_data
 from benchmarks.precision.records import read_record
@@ -28,9 +33,17 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", default=list(SETS), choices=SETS, metavar="SET")
     parser.add_argument("--contestants", nargs="+", default=list(ALL), choices=ALL, metavar="NAME")
     parser.add_argument("--report", action="store_true", help="only print what is measured")
+    parser.add_argument("--exhaustive", action="store_true", help="compare choose with all combinations of its changes")
+    parser.add_argument("--seconds", type=float, help="for the combinations of each set")
     options = parser.parse_args()
     for name in options.sets:
         data = load_data(name)
+        if options.exhaustive:
+            if not options.report:
+                exhaustive.measure_choice(data)
+                exhaustive.measure_all(data, options.seconds)
+            exhaustive.report(data)
+            continue
         for contestant in options.contestants:
             if not options.report and read_record(data, contestant) is None:
                 print(f"{name}: {contestant}", file=sys.stderr, flush=True)

@@ -442,17 +442,8 @@ class Search:
         return found
 
     def _keep(self, trials: Mapping[str, Trial]) -> None:
-        for name, trial in trials.items():
-            places = [
-                place
-                for place, (own, known) in enumerate(self.tried)
-                if (own, known.n_points) == (name, trial.n_points)
-            ]
-            if places:
-                self.tried[places[0]] = name, trial
-            else:
-                self.tried.append((name, trial))
-            self._trials[name, trial.n_points] = trial
+        """Keep trials; one that is measured again replaces the first, in its place."""
+        self._trials |= {(name, trial.n_points): trial for name, trial in trials.items()}
 
     def _announce(self) -> None:
         best = self.best
