@@ -9,18 +9,20 @@ from dataclasses import dataclass, field
 
 OWN = "as given"  # the name of the estimator's own candidate
 AND = " + "  # between the changes in the name of a candidate
-_GROWTH = (1.0, 1.3)  # bounds of p, if the time of a trial grows like n_points ** p
+_GROWTH = (0.2, 1.3)  # bounds of p, if the time of a trial grows like n_points ** p
+_UNKNOWN_GROWTH = 1.0
 _UNKNOWN_COST = 1.5  # training time with an unmeasured change, relative to training without it
-_RESERVE = 1.15  # the final training may take this many times as long as expected
+_RESERVE = 1.2  # the final training may take this many times as long as expected
+_RESERVED_SHARE = 0.04  # of the budget, for the baselines
 
 
 @dataclass
 class TimeBudget:
     """Seconds for all trials, timing, baselines and the final training; trials that do not fit do not start.
 
-    The time of a trial is extrapolated from the same candidate on fewer points. For a candidate with several changes
-    that was not measured yet, it is the time of the estimator's own candidate times the factor of each change alone.
-    Without a limit (None), the plan is fixed; with a limit, it depends on the speed of the machine.
+    The time of a trial is extrapolated from the same candidate on fewer points, with the growth of the estimator's own
+    candidate if that was measured on more points. For a candidate with several changes that was not measured yet, it is
+    the time of the estimator's own candidate, multiplied by a factor that combines those of its changes. Without a limit (None), the plan is fixed; with a limit, it depends on the speed of the machine.
 
     Parameters
     ----------
@@ -74,14 +76,18 @@ class TimeBudget:
         if not self._seconds:
             return 0.0
         base = self._seconds.get(OWN) or next(iter(self._seconds.values()))
-        return self._extrapolated(base, n_points) * math.prod(map(self._factor, name.split(AND)))
+        factors = [self._factor(change) for change in name.split(AND)]
+        # Slower changes together take longer than the sum of their extra times, and less than the product.
+        slower = [factor for factor in factors if factor > 1]
+        together = (math.prod(slower) + 1 + sum(factor - 1 for factor in slower)) / 2
+        return self._extrapolated(base, n_points) * together * math.prod(own for own in factors if own <= 1)
 
     def reserve(self, name: str) -> float:
-        """Return the seconds to keep for the final training of a candidate."""
-        return _RESERVE * self.expected(name, self.n_final)
+        """Return the seconds to keep for the final training of a candidate, and for the baselines."""
+        return _RESERVE * self.expected(name, self.n_final) + _RESERVED_SHARE * (self.seconds or 0.0)
 
-    def allows(self, name: str, n_points: int, until: float = 1.0) -> bool:
-        """Return whether there is time for a trial and for its final training; if not, count it as skipped.
+    def allows(self, name: str, n_points: int, until: float = 1.0, best: str = OWN) -> bool:
+        """Return whether there is time for a trial and for the final training after it; if not, count it as skipped.
 
         Parameters
         ----------
@@ -89,11 +95,13 @@ class TimeBudget:
         n_points : int
         until : float
             The share of the budget within which the trial must end, so that time is left for later stages.
+        best : str
+            The best candidate so far, which is trained in the end if this one is not better.
         """
         if self.seconds is None:
             return True
         trial = self.expected(name, n_points)
-        left = self.left - self.reserve(name)
+        left = self.left - max(self.reserve(name), self.reserve(best))
         allowed = trial <= left and self.elapsed + trial <= until * self.seconds
         self.n_skipped += not allowed
         return allowed
@@ -108,14 +116,16 @@ class TimeBudget:
         return known[largest] / max(own[largest], 1e-9)
 
     def _extrapolated(self, known: Mapping[int, float], n_points: int) -> float:
-        largest = max(known)
-        if n_points == largest:
-            return known[largest]
+        largest, own = max(known), self._seconds.get(OWN, {})
+        if n_points in known:
+            return known[n_points]
+        if largest in own and max(own) > largest:
+            return known[largest] * self._extrapolated(own, n_points) / max(own[largest], 1e-9)
         return float(known[largest] * (n_points / max(largest, 1)) ** self._power(known))
 
     def _power(self, known: Mapping[int, float]) -> float:
         *_, smaller, larger = [0, *sorted(known)]
         if smaller == 0 or min(known[smaller], known[larger]) <= 0:
-            return _GROWTH[0]
+            return _UNKNOWN_GROWTH
         power = math.log(known[larger] / known[smaller]) / math.log(larger / smaller)
         return min(max(power, _GROWTH[0]), _GROWTH[1])

@@ -59,8 +59,12 @@ _MAX_FLAT_POINTS = 10_000  # one-vs-all is tried if there are fewer points
 # Expected training time with a change, relative to training without it; and expected gains in percentage points: three
 # trees and evidence gain a little on nearly all data.
 _FEATURE_COSTS = {"words": 0.7, "words+pairs": 2.0, "words+pieces": 3.0, "words+pairs+chars": 5.0}
-_STEM_COST, _LOGISTIC_COST, _FLAT_COST, _EVIDENCE_COST, _WIDE_COST = 1.5, 2.0, 10.0, 2.5, 1.2
-_PRIORS = {"n_trees": 0.2, "evidence": 0.1}
+_STEM_COST, _LOGISTIC_COST, _EVIDENCE_COST, _WIDE_COST, _TREE_COST = 1.5, 3.0, 3.5, 1.2, 0.75
+_FLAT_COSTS = (
+    1.5,
+    10.0,
+)  # bounds; one-vs-all has as many classifiers per point as labels, a tree about twice its fanout
+_PRIORS = {"n_trees": 0.3, "evidence": 0.3}
 _UNKNOWN_COST = 3.0
 _MIN_BASELINE_POINTS = 200
 _BASELINE_SPEED = 300_000  # comparisons of baselines per second of a time budget: a few percent of it
@@ -414,7 +418,7 @@ def make_changes(
     found += _losses_and_costs(own, others)
     if "n_trees" in tuned:
         for count in others("n_trees", [_N_TREES] if own["n_trees"] < _N_TREES else []):
-            found.append(Change("n_trees", {"n_trees": count}, count / own["n_trees"], _PRIORS["n_trees"]))
+            found.append(Change("n_trees", {"n_trees": count}, _TREE_COST * count / own["n_trees"], _PRIORS["n_trees"]))
     if "label_texts" in own and train.label_texts is not None and own["label_texts"] == "auto" and "features" in tuned:
         found.append(Change("label texts", {"label_texts": "all"}))
     for kind in others("evidence", ["auto"] if own.get("evidence") in (None, "default") else []):
@@ -426,7 +430,9 @@ def make_changes(
             ]
         found += [Change("tree", {"tradeoff": value}) for value in others("tradeoff", [0.0])]
         if {"tradeoff", "tree"} <= own.keys() and "tradeoff" in tuned and train.n_points < _MAX_FLAT_POINTS:
-            found.append(Change("tree", {"tree": "flat"}, _FLAT_COST, also="n_trees"))
+            width = own["fanout"] if isinstance(own.get("fanout"), int) else 2
+            cost = float(np.clip(train.Y.shape[1] / (2 * width), *_FLAT_COSTS))
+            found.append(Change("tree", {"tree": "flat"}, cost, also="n_trees"))
     return found
 
 

@@ -32,9 +32,17 @@ _FACTOR = 3  # between the sizes of samples
 MIN_POINTS, MIN_POINTS_IN_A_HURRY = 2000, 400  # of a sample; the latter with a time budget
 _SCREEN_UNTIL = 0.5  # the share of the time budget for trying changes alone
 _PER_KIND = 2  # maximum number of changes of one kind that go on to the next size
-_WIDTH, _SLOPE = 0.05, 0.02  # prior spread of gains and of their slope; see `estimate_gain`
+# Prior spread of gains and of their slope, see `estimate_gain`; less for changes that are expected to gain.
+_WIDTH, _SLOPE, _EXPECTED_WIDTH, _EXPECTED_SLOPE = 0.05, 0.02, 0.02, 0.01
+_MAIN_STEPS = 2  # the number of points of the steps is chosen so that there is time for this many of them
 _LEAST_ERROR = 0.0005  # of a measured gain, because it varies with seeds and training points
-_CAUTION = 0.3  # standard errors that the gain of a change must exceed
+# Standard errors that the gain of a change must exceed. The best of many changes gains by luck; those that are expected
+# to gain need less evidence.
+_CAUTION, _EXPECTED_CAUTION = 1.0, 0.3
+_FIRST_SHARE = (
+    0.3  # the estimator as given is trained on all points first, if that takes at most this share of a budget
+)
+_WORTHWHILE = 0.5  # a sample must save this share of the time, otherwise changes are tried on all points
 _MIN_KEPT = 4  # trees that go on to the next size, at least
 _SAME = 0.95  # confidence of each bound of a gain
 
@@ -176,8 +184,8 @@ class Search:
             return self.trees.choose()
         if self.steps or not self.tried:
             return name_of(self._best) if self.tried else None
-        size = self._last_size
-        alone = {name: gain.mean for name, gain in self.gains.items() if (name, size) in self._trials}
+        tried = {name for name, _ in self._trials}
+        alone = {name: gain.mean for name, gain in self.gains.items() if name in tried}
         found = max(alone, key=lambda name: alone[name], default=OWN)
         return found if alone.get(found, 0.0) > 0 else OWN
 
@@ -185,16 +193,9 @@ class Search:
     def best(self) -> Trial | None:
         """The trial of the best candidate so far, None before the first trial."""
         name = self.best_name
-        return None if name is None else self._trials[name, self._last_size]
-
-    @property
-    def _last_size(self) -> int:
-        """The number of training points in the last stage."""
-        if self.trees is not None:
-            return self.study.n_points
-        if self.steps:
-            return self.steps[-1].trial.n_points
-        return max(size for name, size in self._trials if name == OWN)
+        if name is None:
+            return None
+        return self._trials[name, max(size for own, size in self._trials if own == name)]
 
     @property
     def finalists(self) -> dict[str, Trial]:
@@ -241,7 +242,10 @@ class Search:
         alive = list(self.changes)
         if not alive:
             return
+        self._time_own()
         for size in self.sizes():
+            if self._saves_little(size):
+                size = self.study.n_points
             is_light = size < self.study.n_points and not self.limits.has_latency
             timing = None if is_light else QUICK
             trials = self._run([(), *((change,) for change in alive)], size, timing=timing, until=_SCREEN_UNTIL)
@@ -249,8 +253,26 @@ class Search:
             for change in measured:
                 self.gains[change.name] = self._estimate(change)
             alive = self._promising(measured)
-            if not alive:
+            if not alive or size == self.study.n_points:
                 break
+
+    def _time_own(self) -> None:
+        """Train the estimator as given on the smallest sample and, if a time budget allows, on all points.
+
+        All later stages need this trial. It also says how the time of a training grows.
+        """
+        budget, size = self.study.budget, self.sizes()[0]
+        if budget.seconds is None or size == self.study.n_points:
+            return
+        self._run([()], size, timing=self._timing if self.limits.has_latency else None)
+        if budget.expected(OWN, self.study.n_points) <= _FIRST_SHARE * budget.seconds:
+            self._run([()], self.study.n_points, timing=self._timing)
+
+    def _saves_little(self, size: int) -> bool:
+        """Whether a trial on a sample takes nearly as long as one on all points, as far as this was measured."""
+        budget, n_points = self.study.budget, self.study.n_points
+        is_known = budget.seconds is not None and (OWN, n_points) in self._trials
+        return is_known and budget.expected(OWN, size) > (1 - _WORTHWHILE) * budget.expected(OWN, n_points)
 
     def sizes(self) -> list[int]:
         """Return the sizes of the samples for trying changes; all points if there are few."""
@@ -270,8 +292,12 @@ class Search:
                 errors.append(
                     float(difference.std(ddof=1)) / math.sqrt(len(difference)) if len(difference) > 1 else 1.0
                 )
-        scale = self._scale()
-        return estimate_gain(sizes, gains, errors, Gain(change.prior / 100, _WIDTH * scale), _SLOPE * scale)
+        slope = (_EXPECTED_SLOPE if change.prior > 0 else _SLOPE) * self._scale()
+        return estimate_gain(sizes, gains, errors, self._prior(change), slope)
+
+    def _prior(self, change: Change) -> Gain:
+        """Return the gain of a change before any trial."""
+        return Gain(change.prior / 100, (_EXPECTED_WIDTH if change.prior > 0 else _WIDTH) * self._scale())
 
     def _scale(self) -> float:
         """Return the standard deviation of the metric over points, as if it were 0 or 1 for each; at least 0.1."""
@@ -281,7 +307,7 @@ class Search:
         return max(0.1, math.sqrt(max(level * (1 - level), 0.0)))
 
     def _promising(self, changes: Sequence[Change]) -> list[Change]:
-        """Return the changes that may gain, and may be the best of their kind."""
+        """Return the changes that may gain, and may be the best of their kind; the largest gain first."""
         kept: list[Change] = []
         for change in sorted(changes, key=lambda change: -self.gains[change.name].mean):
             gain = self.gains[change.name]
@@ -289,7 +315,7 @@ class Search:
             may_be_best = not better or gain.mean + 2 * gain.error > self.gains[better[0].name].mean
             if len(better) < _PER_KIND and gain.mean + gain.error > 0 and may_be_best:
                 kept.append(change)
-        return [change for change in changes if change in kept]
+        return kept
 
     # Changes together.
 
@@ -301,7 +327,9 @@ class Search:
         size = self._size_of_steps(waiting)
         self._run([()], size, timing=self._timing)
         self._add(waiting, size)
-        if self.study.budget.seconds is not None:  # use the remaining time for changes that seemed to lose
+        if self.study.budget.seconds is not None:  # use the remaining time for changes that seemed to lose, or are new
+            for change in self.changes:
+                self.gains.setdefault(change.name, self._prior(change))
             known = {step.change.name for step in self.steps}
             known |= set() if self._best else {name for name, own in self._trials if own == size}
             self._add([change for change in self._by_gain(-1.0) if change.name not in known], size)
@@ -313,11 +341,11 @@ class Search:
         return sorted(known, key=lambda change: -self.gains[change.name].mean)
 
     def _size_of_steps(self, changes: Sequence[Change]) -> int:
-        """Return the largest size at which there is time to add all changes that may stay, and to train the result."""
+        """Return the largest size at which there is time to add the main changes, and to train the result."""
         budget, n_points = self.study.budget, self.study.n_points
-        if budget.seconds is None:
-            return n_points
-        one_of_each = list({change.kind: change for change in reversed(changes)}.values())[::-1]
+        if budget.seconds is None or any((change.name, n_points) in self._trials for change in changes):
+            return n_points  # samples would say less than is known already
+        one_of_each = list({change.kind: change for change in reversed(changes)}.values())[::-1][:_MAIN_STEPS]
         together = [name_of(tuple(one_of_each[:number])) for number in range(len(one_of_each) + 1)]
         for size in (n_points, *reversed([own for own in self.sizes() if own < n_points])):
             needed = sum(budget.expected(name, size) for name in together if (name, size) not in self._timed)
@@ -331,7 +359,7 @@ class Search:
                 continue
             candidate = (*self._best, change)
             is_known = (name_of(candidate), size) in self._timed
-            if not is_known and not self.study.budget.allows(name_of(candidate), size):
+            if not is_known and not self.study.budget.allows(name_of(candidate), size, best=name_of(self._best)):
                 continue
             trial = self._run([candidate], size, timing=self._timing)[name_of(candidate)]
             step = self._judge(change, trial, self._trials[name_of(self._best), size])
@@ -359,7 +387,9 @@ class Search:
         """Decide whether a change stays, from its gain here and its estimated gain alone."""
         difference = self.steady_values(trial) - self.steady_values(before)
         gain = paired_difference(self.values(trial), self.values(before), _SAME)
-        error = max(_standard_error(difference), _LEAST_ERROR)
+        # On a sample, the gain at the full size is also uncertain.
+        slope = _EXPECTED_SLOPE * self._scale() * math.log(self.study.n_points / trial.n_points)
+        error = math.hypot(max(_standard_error(difference), _LEAST_ERROR), slope)
         alone = self.gains[change.name]
         is_first = len(self._best) == 0
         # The gain alone adds nothing for a first change on all points: it was measured on the same points. Together
@@ -369,7 +399,8 @@ class Search:
         mean = float(weights @ [float(difference.mean()), alone.mean] / weights.sum())
         if self.limits.has_latency and not self._is_fast(trial):
             return Step(change, trial, before, gain, False, "latency")
-        stays = gain.mean > 0 and mean > _CAUTION / math.sqrt(float(weights.sum()))
+        caution = _EXPECTED_CAUTION if change.prior > 0 else _CAUTION
+        stays = gain.mean > 0 and mean > caution / math.sqrt(float(weights.sum()))
         return Step(change, trial, before, gain, stays, "" if stays else "no gain")
 
     def _is_fast(self, trial: Trial) -> bool:
