@@ -1,8 +1,8 @@
 """`choose` with 20 times the time of a plain fit, against every combination of the changes that it can make.
 
 Every combination is trained on all training points and measured on the test set; those with fewer changes come first.
-The best of many combinations is high by luck. So its precision is also measured fairly: the best on one half of the test
-points, measured on the other half, and the reverse.
+The best of many combinations is high by luck. So its precision is also measured fairly: the best on one half of the
+test points, measured on the other half, and the reverse.
 """
 
 from __future__ import annotations

@@ -487,6 +487,12 @@ def test_one_vs_all_is_tried_on_few_points(data):
     assert trials["one-vs-all"]["p1"] == pytest.approx(lt.metrics.precision_at_k(validation.Y, labels, 1))
 
 
+def test_a_trial_that_is_measured_again_replaces_the_first(choice):
+    keys = [(trial["variant"], trial["n_points"]) for trial in choice.trials]
+    assert len(keys) == len(set(keys))
+    assert keys[0][0] == "as given"
+
+
 @pytest.mark.parametrize("after", [1, 3, 7, 9])
 def test_interrupting_returns_the_best_so_far(data, monkeypatch, after):
     fits, fit = [], trial.Sample.fit

@@ -22,7 +22,8 @@ class TimeBudget:
 
     The time of a trial is extrapolated from the same candidate on fewer points, with the growth of the estimator's own
     candidate if that was measured on more points. For a candidate with several changes that was not measured yet, it is
-    the time of the estimator's own candidate, multiplied by a factor that combines those of its changes. Without a limit (None), the plan is fixed; with a limit, it depends on the speed of the machine.
+    the time of the estimator's own candidate, multiplied by a factor that combines those of its changes. Without a
+    limit (None), the plan is fixed; with a limit, it depends on the speed of the machine.
 
     Parameters
     ----------
@@ -39,7 +40,7 @@ class TimeBudget:
     n_final: int = 0
     clock: Callable[[], float] = time.monotonic
     costs: Mapping[str, float] = field(default_factory=dict)
-    n_skipped: int = 0  # trials skipped for lack of time
+    _skipped: set[str] = field(default_factory=set)
     _started: float = field(init=False)
     _seconds: dict[str, dict[int, float]] = field(default_factory=dict)  # by name and size
 
@@ -56,9 +57,15 @@ class TimeBudget:
         """Seconds that are left; infinity without a limit."""
         return math.inf if self.seconds is None else self.seconds - self.elapsed
 
+    @property
+    def n_skipped(self) -> int:
+        """The number of candidates that there was no time for."""
+        return len(self._skipped)
+
     def record(self, name: str, n_points: int, seconds: float) -> None:
         """Record how long a trial took."""
         self._seconds.setdefault(name, {})[n_points] = seconds
+        self._skipped.discard(name)
 
     def expected(self, name: str, n_points: int) -> float:
         """Return the seconds that a trial will probably take; 0 if nothing is known.
@@ -103,7 +110,8 @@ class TimeBudget:
         trial = self.expected(name, n_points)
         left = self.left - max(self.reserve(name), self.reserve(best))
         allowed = trial <= left and self.elapsed + trial <= until * self.seconds
-        self.n_skipped += not allowed
+        if not allowed:
+            self._skipped.add(name)
         return allowed
 
     def _factor(self, change: str) -> float:

@@ -140,7 +140,7 @@ def choose(
     Changes of the estimator are tried alone on growing samples of the points: kinds of features and stems for data with
     texts, label texts for data that has them, the trend for data with times, loss and C, the number of trees, evidence,
     a wider tree, and one-vs-all for fewer than 10,000 points. Their gains at the full size are extrapolated. Those that
-    gain are then added one by one, and stay if their gain is above 0.3 standard errors. With a limit, tradeoffs and
+    gain are then added one by one, and stay if their gain is above one standard error. With a limit, tradeoffs and
     fanouts are compared last. Without a limit on the loss, another tree replaces the estimator's own only if it gains
     more than the best of as many equal trees would gain by luck, and more than one standard error. Simple baselines
     (`lt.baselines`) are measured on at most 5,000 of the validation points, and the explanation says how far the choice

@@ -328,11 +328,10 @@ class Search:
         self._run([()], size, timing=self._timing)
         self._add(waiting, size)
         if self.study.budget.seconds is not None:  # use the remaining time for changes that seemed to lose, or are new
-            for change in self.changes:
-                self.gains.setdefault(change.name, self._prior(change))
             known = {step.change.name for step in self.steps}
             known |= set() if self._best else {name for name, own in self._trials if own == size}
-            self._add([change for change in self._by_gain(-1.0) if change.name not in known], size)
+            waiting = self._by_gain(-1.0) + [change for change in self.changes if change.name not in self.gains]
+            self._add([change for change in waiting if change.name not in known], size)
 
     def _by_gain(self, n_errors: float) -> list[Change]:
         """Return the changes whose gain is above this many of its standard errors, the largest first."""
@@ -390,7 +389,7 @@ class Search:
         # On a sample, the gain at the full size is also uncertain.
         slope = _EXPECTED_SLOPE * self._scale() * math.log(self.study.n_points / trial.n_points)
         error = math.hypot(max(_standard_error(difference), _LEAST_ERROR), slope)
-        alone = self.gains[change.name]
+        alone = self.gains.get(change.name) or self._prior(change)
         is_first = len(self._best) == 0
         # The gain alone adds nothing for a first change on all points: it was measured on the same points. Together
         # with others, a change may gain half as much.
