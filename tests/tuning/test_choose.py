@@ -458,7 +458,7 @@ def test_features_that_gain_only_with_more_points_are_found_from_samples():
     names = "as given", f"features {choice.parameters['features']}"
     own, found = ({t["n_points"]: t["p1"] for t in choice.trials if t["variant"] == name} for name in names)
     gains = [found[size] - own[size] for size in sorted(found)]
-    assert len(gains) == 3
+    assert len(gains) >= 2  # a sample that saves little time is left out
     assert gains == sorted(gains)  # they gain more with more points
     assert gains[0] < 0.1
     assert gains[-1] > 0.5
