@@ -349,7 +349,9 @@ def _learn_part(parameters: TfidfParameters, texts: Any) -> TfidfState:
             with watch_texts("Counting terms", texts) as advance:
                 counts, n_texts = state.native.count_texts(texts, check_n_jobs(parameters.n_jobs), advance)
     if parameters.use_idf:
+        analyzer = state.analyzer  # it knows the stems of these texts
         state = replace(state, idf=_inverse_frequencies(parameters, counts, n_texts))
+        state.analyzer = analyzer
     return state
 
 
@@ -376,11 +378,12 @@ def _stop_words(vectorizer: TfidfParameters) -> tuple[Any, Any]:
 def _learn_vocabulary(vectorizer: TfidfParameters, settings: TfidfSettings, texts: Any) -> tuple[TfidfState, Any, int]:
     """Return the state, the number of texts that have each term, and the number of texts."""
     stop_words = _stop_words(vectorizer)
+    analyzer = settings.make_analyzer(stop_words)
     min_df, max_df = vectorizer.min_df, vectorizer.max_df
     min_is_share, max_is_share = (not isinstance(limit, int | np.integer) for limit in (min_df, max_df))
     with watch_texts("Learning the vocabulary", texts) as advance:
         text, ends, counts, occurrences, n_found, n_texts = _core.learn_terms(
-            settings.make_analyzer(stop_words),
+            analyzer,
             texts,
             float(min_df),
             float(max_df),
@@ -400,7 +403,9 @@ def _learn_vocabulary(vectorizer: TfidfParameters, settings: TfidfSettings, text
         # NumPy's sort decides which of equally frequent terms stay, as in scikit-learn.
         kept = np.sort((-totals).argsort()[: vectorizer.max_features])
         text, ends, counts = *_take(text, ends, kept), counts[kept]
-    return TfidfState(settings, len(counts), (text, ends), stop_words, None), counts, n_texts
+    state = TfidfState(settings, len(counts), (text, ends), stop_words, None)
+    state.analyzer = analyzer  # it knows the stems of the training texts
+    return state, counts, n_texts
 
 
 def _inverse_frequencies(vectorizer: TfidfParameters, counts: Any, n_texts: int) -> Any:
