@@ -24,11 +24,7 @@ from labeltrees.tasks import Outcome, Results, Runner, Task
 from labeltrees.tree.label_tree import LabelTree
 
 HELD_OUT = 0.1  # share of the points
-MIN_POINTS = 40  # with fewer points, C is 1
-# With fewer points than this, held-out points are drawn more often, and C is this many times the one with the lowest
-# loss: with a few points per label, the best order of labels needs a higher C than the lowest loss. Measured on
-# samples of 50 to 160 points of five datasets: P@1 rises by 0.5 to 1.5 points on four of them, and falls by 0.2 on one.
-FEW_POINTS, FEW_REPEATS, FEW_FACTOR = 200, 10, 2.0
+MIN_POINTS = 200  # with fewer points, C is 1
 MIN_POSITIVES = 30  # minimum number of held-out positives for a decision
 MAX_DEPTH = 7  # deeper nodes use the C of this depth
 SAMPLED = 0.06  # share of the training work of each depth that is tried at every C
@@ -136,8 +132,7 @@ def draw_samples(
     children = [_sample_groups(np.flatnonzero(depth == level), tree, work, least, rng) for level in levels]
     sampled, level_of = np.concatenate(children), np.repeat(levels, list(map(len, children)))
     found = []
-    most = FEW_REPEATS if n_points < FEW_POINTS else MAX_REPEATS
-    for _ in range(min(most, max(1, -(-ENOUGH_HELD_OUT // max(n_held_out, 1))))):
+    for _ in range(min(MAX_REPEATS, max(1, -(-ENOUGH_HELD_OUT // max(n_held_out, 1))))):
         held_out = np.zeros(n_points, np.uint8)
         held_out[order[:n_held_out]] = 1
         found.append(CostSample(held_out, sampled, level_of))
@@ -246,8 +241,7 @@ def choose_by_losses(samples: Sequence[CostSample], found: Sequence[HeldOutLosse
         else:
             chosen.append(chosen[-1] if chosen else 1.0)
         relative.append([round(float(value) / constant, 6) for value in total] if constant > 0 else [])
-    factor = FEW_FACTOR if len(samples[0].held_out) < FEW_POINTS else 1.0
-    return CostChoice(tuple(float(f"{factor * one:.2g}") for one in chosen), tried, relative)
+    return CostChoice(tuple(chosen), tried, relative)
 
 
 def _errors(totals: NDArray[np.float64]) -> NDArray[np.float64]:
