@@ -161,6 +161,7 @@ def test_unusual_but_valid_lines(lines, expected):
         (b"1,2 3:4\n", HEADER_FAULT + "'1,2 3:4'"),
         (b"\xff\x00" * 3000, HEADER_FAULT + "'" + r"\xff\x00" * 15 + "...'"),
         (b"1 3000000000 3\n", ", line 1: the header's D is too large"),
+        (b"1 5 4" + b" " * 1000 + b"9\n0 1:1\n", HEADER_FAULT + "'1 5 4" + " " * 25 + "...'"),
         (b"1 3 99999999999999999999\n", ", line 1: the header's L is too large"),
         (b"4" + SMALL[1:], ": the header says N=4 points, the file has 3"),
         (b"2" + SMALL[1:], ", line 4: more points than the header says (N=2)"),

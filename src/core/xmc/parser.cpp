@@ -42,7 +42,7 @@ void XmcParser::feed(const char* block, size_t size) {
   unfinished_.append(last, end);
   // A binary file may have no line end at all: reject it before all of it is in memory.
   if (!has_header_ && unfinished_.size() > kLongestHeader)
-    read_header(unfinished_.data(), unfinished_.data() + kLongestHeader);
+    read_header(unfinished_.data(), unfinished_.data() + unfinished_.size());
 }
 
 XmcRows XmcParser::take_rows() {
@@ -92,8 +92,8 @@ void XmcParser::read_lines(const char* begin, const char* end) {
 }
 
 void XmcParser::read_header(const char* begin, const char* end) {
-  std::string line(begin, std::min<const char*>(end, begin + kLongestHeader));
-  line += '\n';
+  const bool fits = static_cast<size_t>(end - begin) <= kLongestHeader;
+  const std::string line = std::string(begin, fits ? end : begin) + '\n';
   const char* p = line.data();
   uint64_t counts[3] = {};
   int n = 0;
