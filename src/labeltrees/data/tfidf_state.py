@@ -104,7 +104,7 @@ def make_stemmer(language: str) -> Callable[[Sequence[str]], Tokens]:
         message = "{} needs PyStemmer: pip install labeltrees[stem]"
         raise MissingExtraError(message, Parameter("stem", language)) from error
     try:
-        return Stemmer.Stemmer(language).stemWords  # type: ignore[no-any-return]
+        return Stemmer.Stemmer(language, 0).stemWords  # type: ignore[no-any-return]  # native code keeps the stems
     except KeyError:
         refuse("stem", f"one of {', '.join(Stemmer.algorithms())}", language)
 
