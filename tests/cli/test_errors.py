@@ -209,3 +209,8 @@ def test_gone_commands_and_options_name_the_new_way(run, arguments, expected):
     result = run(*arguments)
     assert result.exit_code == 2
     assert expected in result.stderr
+
+
+def test_names_of_files_do_not_become_commands_of_a_terminal(run, tmp_path):
+    result = run("inspect", str(tmp_path / "none\x1b[31m.model"))
+    assert "none\N{REPLACEMENT CHARACTER}[31m.model" in result.stderr

@@ -90,6 +90,11 @@ class _Wording:
         return ""
 
 
+def printable(text: str) -> str:
+    """Return text with control characters replaced, because a terminal could interpret them."""
+    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
+
+
 def option_names(command: click.Command | None) -> dict[str, str]:
     """Return the option, or the setting for --set, of each parameter of a command and its subcommands."""
     names: dict[str, str] = {}

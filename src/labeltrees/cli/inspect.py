@@ -11,9 +11,10 @@ from rich.text import Text
 from labeltrees._files import naming_file
 from labeltrees.cli.command import SEARCH_GROUPS, Command
 from labeltrees.cli.data_options import data_options
+from labeltrees.cli.errors import printable
 from labeltrees.cli.inspect_searches import show_searches
 from labeltrees.cli.options import is_given, jobs_option, json_option, model_argument, option_of, refuse_option
-from labeltrees.cli.output import console, make_table, plural, print_json, printable, size
+from labeltrees.cli.output import console, make_table, plural, print_json, size
 from labeltrees.cli.saved_models import c_text, disk_bytes, evidence_words, load_model, model_facts
 from labeltrees.cli.search_options import SearchOptions, search_options
 from labeltrees.cli.tree import find_label, summary_rows

@@ -11,7 +11,8 @@ import click
 import numpy as np
 from scipy import sparse
 
-from labeltrees.cli.output import check_parent_folder, console, make_table, number, plural, print_json, printable, step
+from labeltrees.cli.errors import printable
+from labeltrees.cli.output import check_parent_folder, console, make_table, number, plural, print_json, step
 from labeltrees.cli.saved_models import check_n_features
 from labeltrees.data.files import write_any
 from labeltrees.data.point_blocks import open_points

@@ -13,7 +13,7 @@ import click
 from click.shell_completion import get_completion_class
 
 import labeltrees
-from labeltrees.cli.errors import ARGUMENTS, one_line
+from labeltrees.cli.errors import ARGUMENTS, one_line, printable
 from labeltrees.errors import LabelTreesError
 
 # Module and function of each command, and its line in the list of commands. A command is imported when it is used.
@@ -111,7 +111,8 @@ class _Commands(click.Group):
             if ctx.params["debug"]:
                 traceback.print_exc()
             command = self.get_command(ctx, ctx.invoked_subcommand or "")
-            click.echo(f"Error: {one_line(error, command, ctx.meta.get(ARGUMENTS, {}))}", err=True)
+            message = one_line(error, command, ctx.meta.get(ARGUMENTS, {}))
+            click.echo(f"Error: {printable(message)}", err=True)
             ctx.exit(getattr(error, "exit_code", 1))
 
 

@@ -108,11 +108,6 @@ def check_plot(path: str | None) -> None:
     altair()  # raises an error if the extra plots is missing
 
 
-def printable(text: str) -> str:
-    """Return text with control characters replaced, because a terminal could interpret them."""
-    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
-
-
 _FORMULA = re.compile(r"[=@]|[+-](?!\d+(\.\d+)?$)")  # a number stays a number
 
 

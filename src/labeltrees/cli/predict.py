@@ -20,8 +20,9 @@ from labeltrees.cli.answers import AnswerLines, DocumentFiles
 from labeltrees.cli.command import SEARCH_GROUPS, Command
 from labeltrees.cli.data_files import data_or_documents
 from labeltrees.cli.data_options import data_options, titles_of, vocabulary_options
+from labeltrees.cli.errors import printable
 from labeltrees.cli.options import jobs_option, model_argument, refuse_option
-from labeltrees.cli.output import check_parent_folder, printable
+from labeltrees.cli.output import check_parent_folder
 from labeltrees.cli.queries import documents_of, find_contexts, open_queries
 from labeltrees.cli.saved_models import check_n_features, load_model
 from labeltrees.cli.search_options import (

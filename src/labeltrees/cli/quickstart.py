@@ -20,8 +20,9 @@ from labeltrees import baselines
 from labeltrees._matrices import Float64s
 from labeltrees._progress import watch
 from labeltrees.cli.command import Command
+from labeltrees.cli.errors import printable
 from labeltrees.cli.options import jobs_option, refuse_option
-from labeltrees.cli.output import console, make_table, number, printable, step, typed_lines
+from labeltrees.cli.output import console, make_table, number, step, typed_lines
 from labeltrees.cli.serve import start_server
 from labeltrees.cli.tuning_options import hide_memory_log
 from labeltrees.data import Dataset

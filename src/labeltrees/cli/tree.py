@@ -14,6 +14,7 @@ from rich.tree import Tree as TextTree
 from labeltrees._progress import watch
 from labeltrees.cli.command import Command
 from labeltrees.cli.data_options import data_options
+from labeltrees.cli.errors import printable
 from labeltrees.cli.options import data_argument, jobs_option, json_option, seed_option, setting_options
 from labeltrees.cli.output import (
     Column,
@@ -25,7 +26,6 @@ from labeltrees.cli.output import (
     number,
     plural,
     print_json,
-    printable,
     step,
     write_csv,
 )
