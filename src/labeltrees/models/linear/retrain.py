@@ -35,7 +35,7 @@ from labeltrees.tree.placement import PlacedTree
 
 NEGATIVES_SHARE = 0.1  # a classifier without new positives is trained again if its negatives grow by more than this
 COLD_SHARE = 1.0  # a classifier whose positives grow by at least this share is trained on all points of its node
-SAMPLED = 4.0  # old points for each new point of a node, for classifiers that start from their old weights
+SAMPLED = 4.0  # old pairs of point and label for each new pair of a node, if classifiers start from their old weights
 WARM_PASSES = 4  # over these points; larger values of both are more precise and slower
 KEEP, WARM, COLD = 0, 1, 2
 Flags = NDArray[np.bool_]
