@@ -1,4 +1,4 @@
-"""Chunks of a changed tree: chunks of unchanged nodes are copied, the others are packed again."""
+"""Chunks of a changed tree: chunks of unchanged nodes are copied, the others are unpacked, changed and packed again."""
 
 from __future__ import annotations
 
@@ -159,3 +159,29 @@ def _number_children(chunks: UInt8s, offsets: Int64s, nodes: Any, child_ptr: Int
         words[np.repeat((at + LINE) // 4, n) + place] = children[np.repeat(first, n) + place]
         more = headers["more"] != 0
         at, first = (at + headers["lines"].astype(np.int64) * LINE)[more], (first + n)[more]
+
+
+def index_ranges(starts: Int64s, ends: Int64s) -> Int64s:
+    """Return starts[0], starts[0] + 1, ..., ends[0] - 1, starts[1], ..."""
+    counts = ends - starts
+    total = np.cumsum(counts)
+    return np.repeat(starts - (total - counts), counts) + np.arange(int(counts.sum()))
+
+
+def take_rows(weights: LinearWeights, rows: Int64s) -> LinearWeights:
+    """Return some of the classifiers, in the order of `rows`."""
+    lengths = np.diff(weights.indptr)[rows]
+    entries = index_ranges(weights.indptr[rows], weights.indptr[rows] + lengths)
+    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return LinearWeights(indptr, weights.features[entries], weights.values[entries], weights.bias[rows])
+
+
+def join_rows(parts: list[LinearWeights]) -> LinearWeights:
+    """Return the classifiers of all parts, concatenated."""
+    lengths = np.concatenate([np.diff(part.indptr) for part in parts])
+    return LinearWeights(
+        np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        np.concatenate([part.features for part in parts]),
+        np.concatenate([part.values for part in parts]),
+        np.concatenate([part.bias for part in parts]),
+    )

@@ -148,12 +148,34 @@ def test_continued_classifiers_approach_those_of_a_full_training(monkeypatch):
     assert report.continued > 0
     assert report.trained == 0
 
-    def weights(model):
-        found = unpack_nodes(model.searcher_.stores[0], np.arange(model.tree_.n_nodes))
-        return sp.csr_array((found.values, found.features, found.indptr), shape=(len(found.bias), 60)).toarray()
-
     wanted = weights(full)
     assert np.abs(weights(continued) - wanted).mean() < 0.1 * np.abs(weights(base) - wanted).mean()
+
+
+def weights(model):
+    """Return the weights of all classifiers (edges, features)."""
+    found = unpack_nodes(model.searcher_.stores[0], np.arange(model.tree_.n_nodes))
+    return sp.csr_array((found.values, found.features, found.indptr), shape=(len(found.bias), 60)).toarray()
+
+
+def test_sampled_old_points_stand_for_the_others(monkeypatch):
+    """Every old point occurs 64 times, so that a few copies of each can stand for all of them."""
+    monkeypatch.setattr(retrain, "SAMPLED", 1.0)
+    monkeypatch.setattr(retrain, "WARM_PASSES", 60)
+    monkeypatch.setattr(retrain, "COLD_SHARE", 1e9)
+    solver = lt.Solver(eps=1e-3, prune_below=0.0, max_iter=1000)
+    old, new = np.tile(np.arange(500), 64), np.tile(np.arange(500, 600), 32)
+    both = np.concatenate([old, new])
+    base = lt.LabelTreeClassifier(C=1 / 64, tree="flat", loss=solver).fit(X[old], Y[old])
+    full = lt.LabelTreeClassifier(C=1 / 64, tree=base.tree_, loss=solver).fit(X[both], Y[both])
+    continued, trained = pickle.loads(pickle.dumps(base)), []
+    train = retrain.train_problem
+    monkeypatch.setattr(retrain, "train_problem", lambda *all, **more: trained.append(all[0]) or train(*all, **more))
+    continued.update(X[new], Y[new], replay=(X[old], Y[old]))
+    assert len(trained) == 1
+    assert len(trained[0].extra) < 0.25 * len(both)
+    wanted = weights(full)
+    assert np.abs(weights(continued) - wanted).mean() < 0.2 * np.abs(weights(base) - wanted).mean()
 
 
 def test_many_small_updates_end_with_a_training_of_all_classifiers():

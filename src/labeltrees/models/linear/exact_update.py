@@ -19,13 +19,13 @@ from labeltrees.models.linear.pack import pack_tree
 from labeltrees.models.linear.pieces import NodeTasks
 from labeltrees.models.linear.points import TrainingPoints
 from labeltrees.models.linear.problem import RoutedTree, route_points, whole_problem
-from labeltrees.models.linear.retrain import Retrained, join_rows, take_rows
+from labeltrees.models.linear.retrain import Retrained
 from labeltrees.models.linear.settings import LinearSettings
 from labeltrees.models.linear.train import train_tasks, train_tree
 from labeltrees.models.linear.trees import store_tree
 from labeltrees.storage import ChunkStore, LinearWeights
 from labeltrees.storage.chunks import ceilings_of_norms, edges_of, pack_ranked, positive_norms, rank_of_counts
-from labeltrees.storage.splice import unpack_nodes
+from labeltrees.storage.splice import join_rows, take_rows, unpack_nodes
 from labeltrees.tasks import LocalRunner
 from labeltrees.tree.placement import PlacedTree
 

@@ -3,11 +3,12 @@
 A classifier whose positives are the same, and whose negatives have hardly changed, keeps its weights. New classifiers,
 and those with many new positives, are trained from scratch on all points of their node. The others are trained further
 from their old weights, on the new points of their node and a sample of the old ones: dual coordinate descent continues
-with the dual variables that follow from the old weights. Those of all other old points do not change.
+with the dual variables that follow from the old weights. A sampled point has the weight of all points it stands for.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -29,13 +30,13 @@ from labeltrees.models.linear.train import DenseWeights
 from labeltrees.models.linear.trees import Layout, lay_out
 from labeltrees.storage import ChunkStore, LinearWeights
 from labeltrees.storage.chunks import edges_of
-from labeltrees.storage.splice import splice_chunks, unpack_nodes
+from labeltrees.storage.splice import index_ranges, join_rows, splice_chunks, take_rows, unpack_nodes
 from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.placement import PlacedTree
 
 NEGATIVES_SHARE = 0.1  # a classifier without new positives is trained again if its negatives grow by more than this
 COLD_SHARE = 1.0  # a classifier whose positives grow by at least this share is trained on all points of its node
-SAMPLED = 4.0  # old pairs of point and label for each new pair of a node, if classifiers start from their old weights
+SAMPLED = 4.0  # least number of old points per new point of a node, if classifiers start from their old weights
 WARM_PASSES = 4  # over these points; larger values of both are more precise and slower
 KEEP, WARM, COLD = 0, 1, 2
 Flags = NDArray[np.bool_]
@@ -142,20 +143,13 @@ class _Problem(NamedTuple):
     extra: Int32s
 
 
-def _ranges(starts: Int64s, ends: Int64s) -> Int64s:
-    """Return starts[0], starts[0] + 1, ..., ends[0] - 1, starts[1], ..."""
-    counts = ends - starts
-    total = np.cumsum(counts)
-    return np.repeat(starts - (total - counts), counts) + np.arange(int(counts.sum()))
-
-
 def cold_problem(tree: LabelTree, edges: Int64s, pairs: _Pairs, without: Int32s) -> _Problem:
     """Return classifiers to be trained on all points of their node."""
     of_node = np.searchsorted(tree.child_ptr, edges, side="right") - 1
     nodes = np.unique(of_node)
-    own = _ranges(pairs.edge_start[edges], pairs.edge_end[edges])
+    own = index_ranges(pairs.edge_start[edges], pairs.edge_end[edges])
     labels = np.repeat(np.arange(len(edges)), pairs.edge_end[edges] - pairs.edge_start[edges])
-    extra = pairs.points[_ranges(pairs.node_start[nodes], pairs.node_end[nodes])]
+    extra = pairs.points[index_ranges(pairs.node_start[nodes], pairs.node_end[nodes])]
     counts = pairs.node_end[nodes] - pairs.node_start[nodes]
     extra_ptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     if len(nodes) and nodes[0] == 0 and len(without):
@@ -165,35 +159,46 @@ def cold_problem(tree: LabelTree, edges: Int64s, pairs: _Pairs, without: Int32s)
     return _Problem(edges, of_node, nodes, (labels, pairs.points[own], costs), extra_ptr, extra.astype(np.int32))
 
 
-def warm_problem(
+def warm_problems(
     tree: LabelTree, layout: Layout, edges: Int64s, points: UpdatePoints, costs: Any, without: Int32s, seed: int
-) -> _Problem:
-    """Return classifiers to be trained on the new points of their node and a sample of the old ones."""
+) -> Iterator[tuple[int, _Problem]]:
+    """Yield classifiers to be trained on the new points of their node and a sample of the old ones.
+
+    A node takes every old point, or a random half, a quarter, ... of them. Nodes with the same sample are one problem;
+    it comes with how many old points each sampled one stands for.
+    """
     of_node = np.searchsorted(tree.child_ptr, edges, side="right") - 1
     nodes = np.unique(of_node)
     new, old = (_sorted_pairs(layout, points.Y, None, wanted) for wanted in (points.is_new, ~points.is_new))
     n_new = new.node_end[nodes] - new.node_start[nodes]
     n_old = old.node_end[nodes] - old.node_start[nodes]
-    n_sampled = np.minimum(np.ceil(SAMPLED * n_new).astype(np.int64), n_old)
-    # One pair from each of n_sampled equal parts of the range, so that every label is represented.
-    part = np.arange(int(n_sampled.sum())) - np.repeat(np.cumsum(n_sampled) - n_sampled, n_sampled)
-    within = (part + np.random.default_rng(seed).random(len(part))) * np.repeat(
-        n_old / np.maximum(n_sampled, 1), n_sampled
-    )
-    sampled = np.repeat(old.node_start[nodes], n_sampled) + np.minimum(
-        within.astype(np.int64), np.repeat(np.maximum(n_old, 1), n_sampled) - 1
-    )
-    node_of_row = [np.repeat(nodes, n_new), np.repeat(nodes, n_sampled)]
-    rows = [new.points[_ranges(new.node_start[nodes], new.node_end[nodes])], old.points[sampled]]
-    if len(nodes) and nodes[0] == 0:
-        rows.append(without[points.is_new[without]])
-        node_of_row.append(np.zeros(len(rows[-1]), np.int64))
-    key = np.unique(np.concatenate(node_of_row) * points.Y.shape[0] + np.concatenate(rows))
-    node_of_row, row = key // points.Y.shape[0], (key % points.Y.shape[0]).astype(np.int32)
-    lengths = np.diff(points.Y.indptr)[row].astype(np.int64)
-    entries = _ranges(points.Y.indptr[row].astype(np.int64), points.Y.indptr[row].astype(np.int64) + lengths)
+    n_for_one = np.maximum(n_old / (SAMPLED * np.maximum(n_new, 1)), 1)
+    strides = (1 << np.log2(n_for_one).astype(np.int64)).astype(np.int64)
+    draw = np.random.default_rng([seed, len(points.is_new)]).random(len(points.is_new))
+    for stride in np.unique(strides).tolist():
+        own = nodes[strides == stride]
+        is_used = points.is_new | (draw * stride < 1)
+        rows = [pairs.points[index_ranges(pairs.node_start[own], pairs.node_end[own])] for pairs in (new, old)]
+        node_of_row = [np.repeat(own, pairs.node_end[own] - pairs.node_start[own]) for pairs in (new, old)]
+        if own[0] == 0:
+            rows.append(without)
+            node_of_row.append(np.zeros(len(without), np.int64))
+        row, node = np.concatenate(rows), np.concatenate(node_of_row)
+        key = np.unique((node * points.Y.shape[0] + row)[is_used[row]])
+        node, row = key // points.Y.shape[0], (key % points.Y.shape[0]).astype(np.int32)
+        yield stride, _problem_of_rows(tree, layout, edges[np.isin(of_node, own)], node, row, points.Y, costs)
+
+
+def _problem_of_rows(
+    tree: LabelTree, layout: Layout, edges: Int64s, node_of_row: Int64s, row: Int32s, Y: Any, costs: Any
+) -> _Problem:
+    """Return classifiers to be trained on given points of their nodes, sorted by node."""
+    of_node = np.searchsorted(tree.child_ptr, edges, side="right") - 1
+    nodes = np.unique(of_node)
+    lengths = np.diff(Y.indptr)[row].astype(np.int64)
+    entries = index_ranges(Y.indptr[row].astype(np.int64), Y.indptr[row].astype(np.int64) + lengths)
     node = np.repeat(node_of_row, lengths)
-    position = layout.position[points.Y.indices[entries]].astype(np.int64)
+    position = layout.position[Y.indices[entries]].astype(np.int64)
     inside = (position >= layout.node_start[node]) & (position < layout.node_end[node])
     n_positions = len(layout.label_at) + 1
     all_nodes = np.repeat(np.arange(tree.n_nodes), np.diff(tree.child_ptr))
@@ -206,8 +211,7 @@ def warm_problem(
     pair_costs = None if costs is None else costs[entries[inside][chosen]]
     counts = np.bincount(np.searchsorted(nodes, node_of_row), minlength=len(nodes))
     extra_ptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    pairs = (number[edge][chosen], pair_points, pair_costs)
-    return _Problem(edges, of_node, nodes, pairs, extra_ptr, row)
+    return _Problem(edges, of_node, nodes, (number[edge][chosen], pair_points, pair_costs), extra_ptr, row)
 
 
 def train_problem(
@@ -285,25 +289,6 @@ def _as_sparse(weights: DenseWeights) -> LinearWeights:
     return LinearWeights(np.arange(n + 1) * d, columns, weights.matrix.reshape(-1), weights.bias)
 
 
-def take_rows(weights: LinearWeights, rows: Int64s) -> LinearWeights:
-    """Return some of the classifiers, in the order of `rows`."""
-    lengths = np.diff(weights.indptr)[rows]
-    entries = _ranges(weights.indptr[rows], weights.indptr[rows] + lengths)
-    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    return LinearWeights(indptr, weights.features[entries], weights.values[entries], weights.bias[rows])
-
-
-def join_rows(parts: list[LinearWeights]) -> LinearWeights:
-    """Return the classifiers of all parts, concatenated."""
-    lengths = np.concatenate([np.diff(part.indptr) for part in parts])
-    return LinearWeights(
-        np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
-        np.concatenate([part.features for part in parts]),
-        np.concatenate([part.values for part in parts]),
-        np.concatenate([part.bias for part in parts]),
-    )
-
-
 def retrain(
     placed: PlacedTree,
     store: ChunkStore,
@@ -342,36 +327,30 @@ def retrain(
     without = points_without(points.Y, tree.label_parent >= 0)
     node_costs = costs_of_nodes(tree, C)
     plain = replace(settings, label_cost=None)
-    how = (points.X, points.weights, plain, node_costs, seed, n_jobs)
+    how = (node_costs, seed, n_jobs)
     cold, warm = np.flatnonzero(states == COLD), np.flatnonzero(states == WARM)
-    parts: list[LinearWeights] = []
-    place = np.full(len(states), -1, np.int64)
     node_of_edge = np.repeat(np.arange(tree.n_nodes), np.diff(tree.child_ptr))
     changed = np.zeros(tree.n_nodes, dtype=bool)
     changed[node_of_edge[states != KEEP]] = True
     changed |= ~_same_children(placed, store)
     if n_features > store.n_features:
         changed[:] = True
-    old_nodes = placed.old_node[changed & (placed.old_node >= 0)]
-    old = unpack_nodes(store, old_nodes, n_jobs)
-    old_edges, _ = edges_of(store.child_ptr, old_nodes)
-    row_of_old = np.full(len(store.children), -1, np.int64)
-    row_of_old[old_edges] = np.arange(len(old_edges))
-    parts.append(old)
-    kept = np.flatnonzero((states == KEEP) & changed[node_of_edge])
-    place[kept] = row_of_old[placed.old_edge[kept]]
-    n_rows = len(old.bias)
+    old, place = _old_classifiers(placed, store, changed, n_jobs)
+    parts, n_rows = [old], len(old.bias)
     if len(cold):
         pairs = _sorted_pairs(layout, points.Y, costs)
-        parts.append(train_problem(cold_problem(tree, cold, pairs, without), *how))
+        parts.append(train_problem(cold_problem(tree, cold, pairs, without), points.X, points.weights, plain, *how))
         place[cold] = n_rows + np.arange(len(cold))
         n_rows += len(cold)
-    if len(warm):
-        start = take_rows(old, row_of_old[placed.old_edge[warm]])
-        problem = warm_problem(tree, layout, warm, points, costs, without, seed)
-        few = (how[0], how[1], replace(plain, max_iter=min(plain.max_iter, WARM_PASSES)), *how[3:])
-        parts.append(train_problem(problem, *few, start=start, is_new=points.is_new))
-        place[warm] = n_rows + np.arange(len(warm))
+    few = replace(plain, max_iter=min(plain.max_iter, WARM_PASSES))
+    for stride, problem in warm_problems(tree, layout, warm, points, costs, without, seed):
+        weights = points.weights
+        if stride > 1:
+            weights = np.where(points.is_new, 1.0, stride) * (1.0 if weights is None else weights)
+        start = take_rows(old, place[problem.edges])
+        parts.append(train_problem(problem, points.X, weights, few, *how, start=start, is_new=points.is_new))
+        place[problem.edges] = n_rows + np.arange(len(problem.edges))
+        n_rows += len(problem.edges)
     edges = np.flatnonzero(changed[node_of_edge])
     rows = take_rows(join_rows(parts), place[edges])
     made = pack_changed(placed, store, changed, rows, n_features, n_jobs)
@@ -403,15 +382,9 @@ def retrain_alone(
     changed[node_of_edge[cold]] = True
     if n_features > store.n_features:
         changed[:] = True
-    nodes = np.flatnonzero(changed)
-    old = unpack_nodes(store, placed.old_node[nodes], n_jobs)
+    old, place = _old_classifiers(placed, store, changed, n_jobs)
     edges = np.flatnonzero(changed[node_of_edge])
-    old_edges, _ = edges_of(store.child_ptr, placed.old_node[nodes])
-    row_of_old = np.full(len(store.children), -1, np.int64)
-    row_of_old[old_edges] = np.arange(len(old_edges))
-    place = np.full(len(states), -1, np.int64)
     kept = edges[states[edges] == KEEP]
-    place[kept] = row_of_old[placed.old_edge[kept]]
     parts = [old]
     if len(cold):
         pairs = _sorted_pairs(layout, points.Y, _pair_costs(points.Y, settings.label_cost))
@@ -433,6 +406,17 @@ def retrain_alone(
     rows = take_rows(join_rows(parts), place[edges])
     made = pack_changed(placed, store, changed, rows, n_features, n_jobs)
     return Retrained(made, int((states == KEEP).sum()), 0, len(cold))
+
+
+def _old_classifiers(
+    placed: PlacedTree, store: ChunkStore, changed: Flags, n_jobs: int | None
+) -> tuple[LinearWeights, Int64s]:
+    """Return the old classifiers of changed nodes, and the row of each edge of the tree among them (-1: none)."""
+    nodes = placed.old_node[changed & (placed.old_node >= 0)]
+    old_edges, _ = edges_of(store.child_ptr, nodes)
+    row_of_old = np.full(len(store.children) + 1, -1, np.int64)  # the last is that of new edges, -1
+    row_of_old[old_edges] = np.arange(len(old_edges))
+    return unpack_nodes(store, nodes, n_jobs), row_of_old[placed.old_edge]
 
 
 def positive_unit_rows(weights: LinearWeights, n_features: int) -> Any:
