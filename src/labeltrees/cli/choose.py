@@ -25,9 +25,10 @@ from labeltrees.cli.tuning_options import (
     tuning_options,
 )
 from labeltrees.data import Dataset
+from labeltrees.data.data_folder import name_of_data
 from labeltrees.data.label_relations import Vocabulary
 from labeltrees.data.label_texts import read_label_texts
-from labeltrees.data.read_data import DataOptions, name_of_data
+from labeltrees.data.read_data import DataOptions
 from labeltrees.errors import InputError
 from labeltrees.metrics.table import metric_title
 from labeltrees.tasks import FolderResults, LocalRunner

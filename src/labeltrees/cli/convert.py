@@ -13,10 +13,11 @@ from labeltrees.cli.options import json_option
 from labeltrees.cli.output import check_parent_folder, console, plural, print_json, size, step
 from labeltrees.cli.saved_models import check_output, load_model
 from labeltrees.data import PartsDataset, TfidfVectorizer, open_parts, write_parts
+from labeltrees.data.data_folder import find_file
 from labeltrees.data.files import read_lines
 from labeltrees.data.parts.convert import texts_to_parts, xmc_to_parts
 from labeltrees.data.parts.writer import POINTS_PER_PART, check_parts_target
-from labeltrees.data.read_data import DataOptions, find_file, folder_others, load_data, name_files, open_text_file
+from labeltrees.data.read_data import DataOptions, folder_others, load_data, name_files, open_text_file
 from labeltrees.data.xmc import open_xmc_blocks
 from labeltrees.errors import InputError
 from labeltrees.models.text.estimator import TextLabelTreeClassifier

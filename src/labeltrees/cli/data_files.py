@@ -22,8 +22,9 @@ from typing import Any
 import click
 
 from labeltrees.cli.saved_models import load_model
+from labeltrees.data.data_folder import BUNDLED, find_parts
 from labeltrees.data.files import MissingDataError
-from labeltrees.data.read_data import BUNDLED, DataOptions, find_parts
+from labeltrees.data.read_data import DataOptions
 from labeltrees.data.text_formats import (
     LABEL_PREFIX,
     TEXT_SUFFIXES,

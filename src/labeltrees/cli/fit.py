@@ -41,12 +41,12 @@ from labeltrees.cli.options import (
 from labeltrees.cli.output import console, step
 from labeltrees.cli.saved_models import check_output, is_calibrated, report_fit
 from labeltrees.data import Dataset, TfidfVectorizer, open_parts
+from labeltrees.data.data_folder import find_parts
 from labeltrees.data.files import COMPRESSED
 from labeltrees.data.parts.writer import POINTS_PER_PART
 from labeltrees.data.read_data import (
     DataOptions,
     TextFile,
-    find_parts,
     join_parts,
     load_data,
     load_everything,

@@ -14,6 +14,7 @@ import numpy as np
 from labeltrees.cli.output import plural
 from labeltrees.cli.saved_models import text_reader
 from labeltrees.data import TextEncoder
+from labeltrees.data.data_folder import BUNDLED, find_file, find_parts
 from labeltrees.data.encoders import Encoder
 from labeltrees.data.point_blocks import (
     ContextBlock,
@@ -23,7 +24,7 @@ from labeltrees.data.point_blocks import (
     open_points,
     read_contexts,
 )
-from labeltrees.data.read_data import BUNDLED, DataOptions, TextFile, find_file, find_parts
+from labeltrees.data.read_data import DataOptions, TextFile
 from labeltrees.data.text_formats import TextFields
 from labeltrees.errors import FileFormatError, InputError, Phrase
 from labeltrees.models.common.protocol import Model

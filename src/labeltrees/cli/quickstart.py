@@ -26,7 +26,7 @@ from labeltrees.cli.output import console, make_table, number, step, typed_lines
 from labeltrees.cli.serve import start_server
 from labeltrees.cli.tuning_options import hide_memory_log
 from labeltrees.data import Dataset
-from labeltrees.data.read_data import BUNDLED
+from labeltrees.data.data_folder import BUNDLED
 from labeltrees.datasets import load_debian, load_shop_log
 from labeltrees.errors import MissingExtraError
 from labeltrees.logs import Columns, PreparedLogs, prepare_logs

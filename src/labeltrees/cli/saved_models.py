@@ -16,9 +16,10 @@ from labeltrees._files import naming_file
 from labeltrees.cli.output import check_parent_folder, console, make_table, number, plural, print_json, size
 from labeltrees.cli.tree import summary_rows
 from labeltrees.data import Dataset
+from labeltrees.data.data_folder import BUNDLED
 from labeltrees.data.label_sets import known_labels
 from labeltrees.data.point_blocks import context_file, encode_block, no_texts, read_contexts
-from labeltrees.data.read_data import BUNDLED, DataOptions, TextFile, load_data, load_texts
+from labeltrees.data.read_data import DataOptions, TextFile, load_data, load_texts
 from labeltrees.data.texts import TextTable, no_features, text_dataset
 from labeltrees.errors import InputError, LabelTreesError
 from labeltrees.models.common.protocol import Model

@@ -21,7 +21,8 @@ from labeltrees.cli.tuning_options import (
     split_parameters,
     tuning_options,
 )
-from labeltrees.data.read_data import DataOptions, name_of_data
+from labeltrees.data.data_folder import name_of_data
+from labeltrees.data.read_data import DataOptions
 from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.tuning.candidates import COVERS, PATHS, TRADEOFFS
 from labeltrees.tuning.result import SweepResult

@@ -23,7 +23,8 @@ from labeltrees.cli.options import (
 )
 from labeltrees.cli.output import plural, step
 from labeltrees.data import Dataset
-from labeltrees.data.read_data import DataOptions, has_test_file, load_data
+from labeltrees.data.data_folder import has_test_file
+from labeltrees.data.read_data import DataOptions, load_data
 from labeltrees.models.linear.estimator import LabelTreeClassifier
 from labeltrees.tuning.candidates import PAPER_GRIDS, TRADEOFFS
 from labeltrees.tuning.data import SHARE

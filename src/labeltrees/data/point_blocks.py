@@ -8,17 +8,14 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from labeltrees.data.data_folder import TEST
+from labeltrees.data.data_folder import BUNDLED, TEST, find_file, find_parts
 from labeltrees.data.encoders import Encoder, TextEncoder
 from labeltrees.data.files import open_any
 from labeltrees.data.parquet import ParquetReader
 from labeltrees.data.read_data import (
-    BUNDLED,
     NO_OPTIONS,
     DataOptions,
     TextFile,
-    find_file,
-    find_parts,
     load_data,
     open_parts_of,
     open_text_file,

@@ -7,41 +7,39 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
 
-from labeltrees._names import did_you_mean
 from labeltrees._validation import check_choice
 from labeltrees.data.data_folder import (
-    POINT_FILES,
+    BUNDLED,
     TEST,
     TRAIN,
-    check_version,
+    find_file,
+    find_parts,
     folder_encoder,
     folder_label_texts,
     folder_points,
-    parts_name,
+    has_test_file,
+    has_test_part,
+    in_folder,
     read_summary,
 )
 from labeltrees.data.dataset import Dataset
-from labeltrees.data.files import COMPRESSED, FilePath, MissingDataError, read_lines
+from labeltrees.data.files import FilePath, read_lines
 from labeltrees.data.parts import PartsDataset, open_parts
-from labeltrees.data.parts.part import MANIFEST_FILE
 from labeltrees.data.parts.writer import PartsWriter
-from labeltrees.data.text_formats import AUTO, TEXT_SUFFIXES, TextFields, format_of, is_document_folder
+from labeltrees.data.text_formats import AUTO, TextFields, format_of
 from labeltrees.data.texts import TextTable, default_vectorizer, no_features, read_table, split_rows, text_dataset
-from labeltrees.data.xmc import IndexBase, is_weights_file, read_xmc
+from labeltrees.data.xmc import IndexBase, read_xmc
 from labeltrees.errors import FileFormatError, InputError, Parameter
 
-BUNDLED = "debian"
 Part = Literal["train", "test"]
 
 _logger = logging.getLogger("labeltrees")
-_FOLDER_ENDINGS = (".txt", *TEXT_SUFFIXES)
 
 
 @dataclass(frozen=True)
@@ -165,7 +163,7 @@ def read_data(
         check_choice("part", part, (TRAIN, TEST))
         return load_data(data, part, options)
     train = load_data(data, TRAIN, options)
-    if test_share is None and not _has_test_part(data, format):
+    if test_share is None and not has_test_part(data, format):
         return train
     return train, load_data(data, TEST, options, like=train)
 
@@ -214,7 +212,7 @@ def load_everything(data: str, options: DataOptions = NO_OPTIONS) -> Dataset:
 
     Test points of a prepared log have weight 1, unless it was prepared with `point_weights`.
     """
-    if not _has_test_part(data, options.format):
+    if not has_test_part(data, options.format):
         return load_data(data, TRAIN, options, features=False)
     tables = [load_texts(data, part, options) for part in (TRAIN, TEST)]
     if tables[0] is not None and tables[1] is not None:
@@ -301,7 +299,7 @@ def name_files(data: str, options: DataOptions) -> tuple[FilePath | None, FilePa
     folder = Path(data)
     if not folder.is_dir():
         return options.label_names, options.feature_names
-    found = {name: next(iter(_in_folder(folder, f"{name}.txt")), None) for name in ("labels", "features")}
+    found = {name: next(iter(in_folder(folder, f"{name}.txt")), None) for name in ("labels", "features")}
     return options.label_names or found["labels"], options.feature_names or found["features"]
 
 
@@ -327,99 +325,6 @@ def _bundled(part: str) -> Dataset:
 
     train, test = load_debian()
     return train if part == TRAIN else test
-
-
-# The files that DATA names.
-
-
-def find_file(data: str, part: str, format: str = "auto") -> Path | None:
-    """Return the file, or the folder of documents, that DATA names; None for the bundled data."""
-    if data == BUNDLED:
-        return None
-    path = Path(data)
-    if path.is_dir():
-        check_version(path)
-        return _documents(path, part, format) or _part_file(path, part)
-    if not path.exists():
-        message = f"{data}: no such file or folder{_beside(path)} (the bundled data is called {BUNDLED})"
-        raise MissingDataError(message)
-    return path
-
-
-def _beside(path: Path) -> str:
-    """Return the end of a message about a missing file: similar names in its folder."""
-    folder = path.parent
-    names = [other.name for other in islice(folder.iterdir(), 10_000)] if folder.is_dir() else []
-    return did_you_mean(path.name, names)
-
-
-def find_parts(data: str, part: str) -> Path | None:
-    """Return the dataset in parts that DATA is, or that a folder has for a part; None if there is none."""
-    if data == BUNDLED:
-        return None
-    folder = Path(data)
-    found = next((path for path in (folder, folder / parts_name(part)) if (path / MANIFEST_FILE).is_file()), None)
-    if found is not None:
-        check_version(folder)
-    return found
-
-
-def has_test_file(data: str, format: str = "auto") -> bool:
-    """Whether DATA has separate files for training and testing: the bundled data, or a folder with such files."""
-    if not Path(data).is_dir():
-        return data == BUNDLED
-    return find_parts(data, TRAIN) is not None or find_file(data, TRAIN, format) != Path(data)
-
-
-def _has_test_part(data: str, format: str) -> bool:
-    """Whether DATA has a test part beside the training part."""
-    if not has_test_file(data, format):
-        return False
-    if find_parts(data, TRAIN) is not None:
-        return find_parts(data, TEST) not in (None, Path(data))
-    return data == BUNDLED or _documents(Path(data), TEST, format) is not None or bool(_part_files(Path(data), TEST))
-
-
-def name_of_data(data: str) -> str:
-    """Return the name of DATA for a report: the name of the file or folder, without the path to it."""
-    return data if data == BUNDLED else Path(data).resolve().name
-
-
-def _in_folder(folder: Path, pattern: str) -> list[Path]:
-    return sorted(path for ending in ("", *COMPRESSED) for path in folder.glob(pattern + ending) if path.is_file())
-
-
-def _documents(folder: Path, part: str, format: str) -> Path | None:
-    """Return the folder of documents: FOLDER/train or FOLDER/test, or FOLDER itself if it has no file of the part."""
-    for found in (folder / part, folder):
-        if is_document_folder(found) or (format == "annif" and any(found.glob("*.txt"))):
-            return None if found == folder and format != "annif" and _part_files(folder, part) else found
-    return None
-
-
-def _part_files(folder: Path, part: str) -> list[Path]:
-    found = [path for ending in _FOLDER_ENDINGS for path in _in_folder(folder, f"{part}*{ending}")]
-    return [path for path in found if not is_weights_file(path) and not path.name.endswith(POINT_FILES)]
-
-
-def _part_file(folder: Path, part: str) -> Path:
-    found = _part_files(folder, part)
-    if not found:
-        if any(folder.glob("*.txt")):
-            message = (
-                f"{folder}: has documents without labels: write the labels of NAME.txt to NAME.tsv or NAME.key. Only "
-                "predict needs no labels; if it does not accept the folder, add --data-format annif"
-            )
-            raise FileFormatError(message)
-        endings = ", ".join(_FOLDER_ENDINGS[1:])
-        message = f"{folder}: no file {part}*.txt (or {endings}; plain, .gz, .xz or .zst) in this folder"
-        raise FileFormatError(message)
-    if len(found) > 1:
-        names = ", ".join(sorted(path.name for path in found))
-        kind = "training" if part == TRAIN else "test"
-        message = f"{folder}: more than one {kind} file, use one of {names} as DATA"
-        raise InputError(message)
-    return found[0]
 
 
 # Texts.
