@@ -10,9 +10,11 @@ On sets of texts, "ours, choose with features" may also choose the kind of featu
 Everyone has one thread. Finished measurements, also those of tuning, are kept in build/benchmark-cache and not
 repeated; `--report` only prints them.
 
-    python -m benchmarks.precision --exhaustive [--sets bibtex] [--seconds 600] [--report]
+    python -m benchmarks.precision --exhaustive [--texts] [--sets bibtex] [--seconds 600] [--again] [--report]
 
-compares `choose` with every combination of its changes instead.
+compares `choose` with every combination of its changes instead. With `--texts` it starts from raw texts, and the
+combinations are those of features, stems, number of trees and evidence. Times are processor times. `--again` measures
+the choice only.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ import sys
 
 from benchmarks.precision import exhaustive
 from benchmarks.precision.contestants import ALL, measure
-from benchmarks.precision.datasets import SETS, load_data
+from benchmarks.precision.datasets import RAW_SETS, SETS, load_data, load_raw
 from benchmarks.precision.records import read_record
 from benchmarks.precision.report import report
 
@@ -34,13 +36,16 @@ def main() -> None:
     parser.add_argument("--contestants", nargs="+", default=list(ALL), choices=ALL, metavar="NAME")
     parser.add_argument("--report", action="store_true", help="only print what is measured")
     parser.add_argument("--exhaustive", action="store_true", help="compare choose with all combinations of its changes")
+    parser.add_argument("--texts", action="store_true", help="raw texts instead of features, with --exhaustive")
+    parser.add_argument("--again", action="store_true", help="measure the choice only, with --exhaustive")
     parser.add_argument("--seconds", type=float, help="for the combinations of each set")
     options = parser.parse_args()
-    for name in options.sets:
-        data = load_data(name)
+    for name in options.sets if not options.texts else [name for name in options.sets if name in RAW_SETS]:
+        data = load_raw(name) if options.texts else load_data(name)
         if options.exhaustive:
             if not options.report:
                 exhaustive.measure_choice(data)
+            if not (options.report or options.again):
                 exhaustive.measure_all(data, options.seconds)
             exhaustive.report(data)
             continue

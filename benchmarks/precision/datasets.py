@@ -10,12 +10,23 @@ import numpy as np
 import labeltrees as lt
 from benchmarks.builds import inputs
 from benchmarks.paper.datasets import load_shop
-from benchmarks.shared_data import CACHE, VECTORIZER, data_folder, load, share_of, write_for_contestants
+from benchmarks.shared_data import (
+    CACHE,
+    VECTORIZER,
+    data_folder,
+    load,
+    read_records,
+    share_of,
+    write_for_contestants,
+)
+from labeltrees.data.texts import text_dataset
 
 SETS = ("bibtex", "cooking", "delicious", "online-retail", "eurlex4k", "debian-depends", "arxiv-authors")
 SHARE = 0.2  # of the training points, for validation
 MAX_VALIDATION = 5000  # points that peers are tuned on
 TEXT_SETS = ("cooking", "debian-depends")  # whose features `choose` may choose
+RAW_SETS = (*TEXT_SETS, "arxiv-authors")
+TITLE = 12  # words of a title
 PARTS = {"arxiv-authors": 0.1}  # random shares of sets that would take days to tune on
 
 
@@ -67,3 +78,25 @@ def load_texts(name: str) -> tuple[lt.Dataset, list[str]]:
     train, test = inputs.load(data_folder(name), VECTORIZER)
     kept = np.flatnonzero(np.diff(test.Y.indptr) > 0)
     return train, [str(test.texts[row]) for row in kept]
+
+
+def load_raw(name: str) -> Data:
+    """Return a set of texts as a user has it: raw texts, with the default features.
+
+    "arxiv-authors" is a random tenth of its points, with the first words of each text, which are mostly its title.
+    """
+    (texts, labels), (test_texts, test_labels) = (
+        read_records(data_folder(name) / f"{part}.jsonl.xz") for part in ("train", "test")
+    )
+    if name in PARTS:
+        rows = np.sort(np.random.default_rng(1).permutation(len(texts))[: int(PARTS[name] * len(texts))])
+        texts, labels = [texts[row] for row in rows], [labels[row] for row in rows]
+        texts, test_texts = ([" ".join(text.split()[:TITLE]) for text in part] for part in (texts, test_texts))
+    train = text_dataset(texts, labels)
+    known = set(train.label_names.tolist())
+    seen = [[label for label in own if label in known] for own in test_labels]
+    kept = [row for row, own in enumerate(seen) if own]
+    test = text_dataset(
+        [test_texts[row] for row in kept], [seen[row] for row in kept], train.vectorizer, train.label_names
+    )
+    return Data(f"{name}, texts", train, train, train, test, CACHE / "precision" / f"{name}-texts")

@@ -49,6 +49,7 @@ def test_changes_together_take_less_than_the_product_of_their_times():
     assert budget.expected("features + unmeasured", 100) == pytest.approx(9.0)
     budget.record("features + trees", 100, 4.0)  # its own time counts, once it is known
     assert budget.expected("features + trees", 600) == pytest.approx(24.0)
+    assert budget.expected("features + unmeasured + trees", 100) == pytest.approx(16.0)  # and of those that contain it
 
 
 def test_times_are_extrapolated_along_their_curve():
@@ -65,7 +66,7 @@ def test_time_is_kept_for_the_final_training_of_the_best_so_far():
     budget.record("as given", 100, 1.0)
     budget.record("slow", 100, 24.0)
     assert budget.allows("as given", 100)
-    assert not budget.allows("as given", 100, best="slow")
+    assert not budget.has_time("as given", 100, best="slow")
 
 
 def test_without_a_limit_everything_is_allowed():

@@ -22,7 +22,7 @@ class TimeBudget:
 
     The time of a trial is extrapolated from the same candidate on fewer points, with the growth of the estimator's own
     candidate if that was measured on more points. For a candidate with several changes that was not measured yet, it is
-    the time of the estimator's own candidate, multiplied by a factor that combines those of its changes. Without a
+    the time of a candidate with most of them, multiplied by a factor that combines those of the others. Without a
     limit (None), the plan is fixed; with a limit, it depends on the speed of the machine.
 
     Parameters
@@ -82,8 +82,12 @@ class TimeBudget:
             return self._extrapolated(self._seconds[name], n_points)
         if not self._seconds:
             return 0.0
-        base = self._seconds.get(OWN) or next(iter(self._seconds.values()))
-        factors = [self._factor(change) for change in name.split(AND)]
+        changes = name.split(AND)
+        parts = [own for own in self._seconds if AND in own and set(own.split(AND)) < set(changes)]
+        usual = OWN if OWN in self._seconds else next(iter(self._seconds))
+        nearest = max(parts, key=lambda own: len(own.split(AND)), default=usual)
+        base, known = self._seconds[nearest], nearest.split(AND)
+        factors = [self._factor(change) for change in changes if change not in known]
         # Slower changes together take longer than the sum of their extra times, and less than the product.
         slower = [factor for factor in factors if factor > 1]
         together = (math.prod(slower) + 1 + sum(factor - 1 for factor in slower)) / 2
@@ -93,8 +97,8 @@ class TimeBudget:
         """Return the seconds to keep for the final training of a candidate, and for the baselines."""
         return _RESERVE * self.expected(name, self.n_final) + _RESERVED_SHARE * (self.seconds or 0.0)
 
-    def allows(self, name: str, n_points: int, until: float = 1.0, best: str = OWN) -> bool:
-        """Return whether there is time for a trial and for the final training after it; if not, count it as skipped.
+    def has_time(self, name: str, n_points: int, until: float = 1.0, best: str = OWN) -> bool:
+        """Return whether there is time for a trial and for the final training after it.
 
         Parameters
         ----------
@@ -109,7 +113,11 @@ class TimeBudget:
             return True
         trial = self.expected(name, n_points)
         left = self.left - max(self.reserve(name), self.reserve(best))
-        allowed = trial <= left and self.elapsed + trial <= until * self.seconds
+        return trial <= left and self.elapsed + trial <= until * self.seconds
+
+    def allows(self, name: str, n_points: int, until: float = 1.0) -> bool:
+        """Return what `has_time` returns; if there is no time, count the trial as skipped."""
+        allowed = self.has_time(name, n_points, until)
         if not allowed:
             self._skipped.add(name)
         return allowed

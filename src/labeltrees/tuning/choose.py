@@ -1,12 +1,12 @@
 """choose: the most precise model, or the fastest one within a loss of precision, within limits of latency and time.
 
-`make_changes` lists the changes to try. `search.py` tries each change alone on growing samples, then combines those
-that gain, then compares trees. To add a parameter, add its values to `make_changes` and its name to `TUNED`.
+`changes.py` lists the changes to try. `search.py` tries each change alone on growing samples, then combinations, then
+trees. To add a parameter, add its values to `make_changes` and its name to `TUNED`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -18,12 +18,10 @@ from labeltrees._progress import watch
 from labeltrees._settings import refusing
 from labeltrees._validation import check_choice, check_integer, check_n_jobs, check_number, refuse
 from labeltrees.data import TfidfVectorizer
-from labeltrees.data.tfidf_state import detect_language, make_stemmer
-from labeltrees.errors import InputError, MissingExtraError
+from labeltrees.errors import InputError
 from labeltrees.models.common.given import FitArguments
 from labeltrees.models.common.settings import seed_of
 from labeltrees.models.linear.estimator import LabelTreeClassifier
-from labeltrees.models.linear.settings import Solver, solver_of
 from labeltrees.tuning.baseline_table import MAX_POINTS, BaselineTable, measure_baselines
 from labeltrees.tuning.budget import TimeBudget
 from labeltrees.tuning.candidates import (
@@ -39,33 +37,19 @@ from labeltrees.tuning.candidates import (
     setting_name,
     words_of,
 )
+from labeltrees.tuning.changes import WIDER, make_changes
 from labeltrees.tuning.data import SHARE, TuningData, as_tuning_data, check_pair, reads_texts, split_data
 from labeltrees.tuning.explain import explain_choice
 from labeltrees.tuning.limits import Limits
 from labeltrees.tuning.result import SweepResult
-from labeltrees.tuning.search import Change, Search, TreeRounds
+from labeltrees.tuning.search import Search, TreeRounds
 from labeltrees.tuning.study import Study, Trial, open_place
 from labeltrees.tuning.sweep import GONE, make_result
-from labeltrees.tuning.trial import TrialInputs, can_make_features, kinds_of_features, with_features
+from labeltrees.tuning.trial import TrialInputs, can_make_features, with_features
 
 TUNED = (FEATURES, STEM, "loss", "C", "tradeoff", "fanout", "evidence", "n_trees", "trend")
 _GROUPS = {"all": TUNED, "tree": ("tradeoff", "fanout")}
-# Values of C by loss, besides the estimator's own. Higher values take long, and are worse on noisy data.
-_COSTS = {"squared_hinge": (0.1, 0.3, 1.0, 3.0), "logistic": (0.3, 1.0, 3.0, 10.0)}
-_N_TREES = 3
-_HALF_LIFE = 14.0  # of the trend, in days
-_NARROW_FANOUT, _WIDER = 16, 2  # tried besides the estimator's own fanout: a fast one, or the own one times this factor
-_MAX_FLAT_POINTS = 10_000  # one-vs-all is tried if there are fewer points
-# Expected training time with a change, relative to training without it; and expected gains in percentage points: three
-# trees and evidence gain a little on nearly all data.
-_FEATURE_COSTS = {"words": 0.7, "words+pairs": 2.0, "words+pieces": 3.0, "words+pairs+chars": 5.0}
-_STEM_COST, _LOGISTIC_COST, _EVIDENCE_COST, _WIDE_COST, _TREE_COST = 1.5, 3.0, 3.5, 1.2, 0.75
-_FLAT_COSTS = (
-    1.5,
-    10.0,
-)  # bounds; one-vs-all has as many classifiers per point as labels, a tree about twice its fanout
-_PRIORS = {"n_trees": 0.3, "evidence": 0.3}
-_UNKNOWN_COST = 3.0
+_NARROW_FANOUT = 16  # tried besides the estimator's own fanout if there is a limit: a fast one
 _MIN_BASELINE_POINTS = 200
 _BASELINE_SPEED = 300_000  # comparisons of baselines per second of a time budget: a few percent of it
 
@@ -139,9 +123,9 @@ def choose(
 
     Changes of the estimator are tried alone on growing samples of the points: kinds of features and stems for data with
     texts, label texts for data that has them, the trend for data with times, loss and C, the number of trees, evidence,
-    a wider tree, and one-vs-all for fewer than 10,000 points. Their gains at the full size are extrapolated. Those that
-    gain are then added one by one, and stay if their gain is above one standard error. With a limit, tradeoffs and
-    fanouts are compared last. Without a limit on the loss, another tree replaces the estimator's own only if it gains
+    a wider tree, and one-vs-all for fewer than 10,000 points. Then combinations of those that may gain are tried; one
+    replaces the best so far if it gains more than one standard error. With a limit, tradeoffs and fanouts are compared
+    last. Without a limit on the loss, another tree replaces the estimator's own only if it gains
     more than the best of as many equal trees would gain by luck, and more than one standard error. Simple baselines
     (`lt.baselines`) are measured on at most 5,000 of the validation points, and the explanation says how far the choice
     is above the best of them. Ctrl-C ends the search; the best model so far is then trained and returned.
@@ -382,83 +366,6 @@ def check_tuned(tune: Any, estimator: Any, *, has_texts: bool = False, has_times
     return found
 
 
-# Changes and trees to try.
-
-
-def make_changes(
-    estimator: Any, limits: Limits, tuned: Mapping[str, Any], train: TuningData, *, with_trees: bool
-) -> list[Change]:
-    """Return the changes of the estimator to try.
-
-    Parameters
-    ----------
-    estimator : model
-    limits : Limits
-    tuned : dict
-        The result of `check_tuned`.
-    train : TuningData
-    with_trees : bool
-        Whether other trees are among the changes.
-    """
-    own = {FEATURES: AS_GIVEN, STEM: None, **estimator.get_params(deep=False)}
-
-    def others(name: str, usual: Sequence[Any]) -> list[Any]:
-        tried = (tuned[name] or usual) if name in tuned else ()
-        return [value for value in tried if value != own[name]]
-
-    found = [
-        Change(FEATURES, {FEATURES: kind}, _FEATURE_COSTS.get(kind, _UNKNOWN_COST))
-        for kind in others(FEATURES, kinds_of_features(train.vectorizer) if FEATURES in tuned else ())
-    ]
-    found += [Change(STEM, {STEM: stem}, _STEM_COST) for stem in others(STEM, _stems(train) if STEM in tuned else ())]
-    for half_life in others("trend", [_HALF_LIFE] if own.get("trend") is None else []):
-        found.append(Change("trend", {"trend": half_life}))
-        if limits.has_latency:
-            found.append(Change("trend", {"trend": half_life, "search": "paths"}))
-    found += _losses_and_costs(own, others)
-    if "n_trees" in tuned:
-        for count in others("n_trees", [_N_TREES] if own["n_trees"] < _N_TREES else []):
-            found.append(Change("n_trees", {"n_trees": count}, _TREE_COST * count / own["n_trees"], _PRIORS["n_trees"]))
-    if "label_texts" in own and train.label_texts is not None and own["label_texts"] == "auto" and "features" in tuned:
-        found.append(Change("label texts", {"label_texts": "all"}))
-    for kind in others("evidence", ["auto"] if own.get("evidence") in (None, "default") else []):
-        found.append(Change("evidence", {"evidence": kind}, _EVIDENCE_COST, _PRIORS["evidence"]))
-    if with_trees:
-        if isinstance(own.get("fanout"), int):
-            found += [
-                Change("tree", {"fanout": value}, _WIDE_COST) for value in others("fanout", [_WIDER * own["fanout"]])
-            ]
-        found += [Change("tree", {"tradeoff": value}) for value in others("tradeoff", [0.0])]
-        if {"tradeoff", "tree"} <= own.keys() and "tradeoff" in tuned and train.n_points < _MAX_FLAT_POINTS:
-            width = own["fanout"] if isinstance(own.get("fanout"), int) else 2
-            cost = float(np.clip(train.Y.shape[1] / (2 * width), *_FLAT_COSTS))
-            found.append(Change("tree", {"tree": "flat"}, cost, also="n_trees"))
-    return found
-
-
-def _losses_and_costs(own: Mapping[str, Any], others: Callable[[str, Sequence[Any]], list[Any]]) -> list[Change]:
-    """Return pairs of loss and C."""
-    if not {"loss", "C"} <= own.keys():
-        return []
-    name = "loss__loss" if isinstance(own["loss"], Solver) else "loss"  # a solver keeps its other settings
-    loss = solver_of(own["loss"]).loss
-    is_auto = own["C"] == "auto"  # then other values are tried only with the estimator's own loss
-    found = [Change("loss and C", {"C": cost}) for cost in others("C", _COSTS.get(loss, ()))]
-    for other in [value for value in others("loss", tuple(_COSTS)) if value != loss]:
-        costs = [own["C"], *others("C", () if is_auto else _COSTS.get(other, ()))]
-        found += [Change("loss and C", {name: other, "C": cost}, _LOGISTIC_COST) for cost in costs]
-    return found
-
-
-def _stems(train: TuningData) -> list[str]:
-    """Return the language of the texts, if it is clear and its stems are available."""
-    language = detect_language(map(str, train.texts))
-    try:
-        return [] if language is None or make_stemmer(language) is None else [language]
-    except (MissingExtraError, InputError):
-        return []
-
-
 def make_trees(estimator: Any, limits: Limits, tuned: Mapping[str, Any]) -> TreeRounds | None:
     """Return the trees to compare after all other changes; None if they are changes like the others."""
     own = estimator.get_params(deep=False)
@@ -480,7 +387,7 @@ def make_trees(estimator: Any, limits: Limits, tuned: Mapping[str, Any]) -> Tree
 
 
 def _usual_fanouts(own: Any, limits: Limits) -> list[Any]:
-    other = _WIDER * own if isinstance(own, int) and not limits.is_limited else _NARROW_FANOUT
+    other = WIDER * own if isinstance(own, int) and not limits.is_limited else _NARROW_FANOUT
     return list(dict.fromkeys([other, own]))
 
 

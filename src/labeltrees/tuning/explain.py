@@ -71,7 +71,7 @@ def table_of_steps(search: Search) -> list[dict[str, Any]]:
         interval = [step.gain.lower, step.gain.upper]
         reason = {"": "chosen", "latency": "too slow", "no gain": "no clear gain"}[step.reason]
         more = {"gain": step.gain.mean, "gain_interval": interval, "stays": step.stays, "why": reason}
-        rows.append(_row(search, f"+ {step.change.name}", step.trial) | more)
+        rows.append(_row(search, step.name, step.trial) | more)
     return rows or [
         _row(search, next(name for name, trial in search.tried if trial.parameters == best.parameters), best)
     ]
@@ -95,9 +95,9 @@ def _row(search: Search, name: str, trial: Trial) -> dict[str, Any]:
 
 
 def _tried(search: Search) -> str:
-    n_alone = len({change.name for change in search.changes} & set(search.gains))
-    kinds = len({change.kind for change in search.changes if change.name in search.gains})
-    sizes = sorted({trial.n_points for name, trial in search.tried if name in search.gains})
+    n_alone, kinds = len(search.alone), len({change.kind for change in search.alone})
+    names = {change.name for change in search.alone}
+    sizes = sorted({trial.n_points for name, trial in search.tried if name in names})
     shown = " and ".join(f"{size:,}" for size in sizes)
     alone = f"Tried {_count(n_alone, 'change')} of {_count(kinds, 'kind')} alone on {shown} points"
     if not n_alone:
@@ -112,6 +112,8 @@ def _chosen(search: Search, best: Trial) -> list[str]:
     stay = [step for step in search.steps if step.stays]
     if not search.steps:
         value = f"{metric} {_value(search, best)}"
+        if not search.alone:
+            return [f"There was no time to try changes, so the estimator stays as given: {value}."]
         if search.trees is not None or search.best_name == OWN:
             return [f"No change gains more than luck explains, so the estimator stays as given: {value}."]
         return [f"Chosen: {search.best_name}, with {value}."]
@@ -121,9 +123,9 @@ def _chosen(search: Search, best: Trial) -> list[str]:
         reason = "" if slow else "No change gains more than luck explains, so the"
         kept = f"{reason or 'The'} estimator stays as given: {metric} {_value(search, first)}."
         return [*kept.splitlines(), *_slow(search, slow)]
-    gained = ", ".join(f"{step.change.name} {_signed(step.gain.mean)}" for step in stay)
+    gained = ", ".join(f"{step.name.removeprefix('+ ')} {_signed(step.gain.mean)}" for step in stay)
     sentences = [
-        f"Chosen: {_and([step.change.name for step in stay])}, with {metric} {_value(search, last)} against "
+        f"Chosen: {_and(search.chosen)}, with {metric} {_value(search, last)} against "
         f"{_value(search, first)} as given; gains in percentage points: {gained}."
     ]
     return [*sentences, *_slow(search, slow), _costs(search, first, last)]
@@ -133,8 +135,8 @@ def _slow(search: Search, slow: list[Step]) -> list[str]:
     limit = search.limits.max_latency_us
     key = f"top{search.limits.k}_p99_us"
     return [
-        f"{step.change.name} would gain {_signed(step.gain.mean)} and was left out because of the latency: its calls "
-        f"take {step.trial.record[key]:.0f} us (99th percentile), more than {limit:g} us."
+        f"{step.name.removeprefix('+ ')} would gain {_signed(step.gain.mean)} and was left out because of the latency: "
+        f"its calls take {step.trial.record[key]:.0f} us (99th percentile), more than {limit:g} us."
         for step in slow
         if step.gain.mean > 0
     ]

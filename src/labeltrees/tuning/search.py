@@ -1,18 +1,19 @@
 """The search of a choice: changes of an estimator are tried alone on growing samples, then together, then on trees.
 
-1. `Search.screen`: every change alone, on growing samples of the points. Some changes gain only with more data (pairs
-   of words, pieces of words), others gain only with little data. So the gain at the full size is extrapolated from all
-   sizes (`estimate_gain`), and changes that are unlikely to gain are dropped before the next size.
-2. `Search.combine`: the changes that gain, added one by one, the largest gain first, on as many points as the time
-   budget allows. A change stays if it still gains.
+1. `Search.screen`: every change alone, on growing samples of the points. Changes that are unlikely to gain at the full
+   size are dropped before the next size.
+2. `Search.combine`: combinations of changes on as many points as the time budget allows; the one that may gain most
+   comes next. A combination becomes the best so far if it gains.
 3. `Search.compare_trees`: tradeoffs and fanouts, if there is a limit or if `tune` asks for them.
 
-All trials are measured on the same validation points, so that differences are paired. The search can be interrupted at
-any time: `Search.best` is the best so far.
+What each change gains at the full size is estimated from all trials together, alone and in combinations, on all sizes
+(`Effects`). All trials are measured on the same validation points, so that differences are paired. The search can be
+interrupted at any time: `Search.best` is the best so far.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +24,8 @@ import numpy as np
 from labeltrees._matrices import Float64s
 from labeltrees.metrics.table import metric_title, values_of_points
 from labeltrees.tuning.budget import AND, OWN
-from labeltrees.tuning.candidates import Parameters, plain, words_of
+from labeltrees.tuning.candidates import Parameters, plain
+from labeltrees.tuning.changes import Candidate, Change, Effects, name_of
 from labeltrees.tuning.limits import Limits, PairedDifference, Verdict, paired_difference
 from labeltrees.tuning.study import Study, Trial
 from labeltrees.tuning.trial import CAREFUL, QUICK, USUAL, Timing
@@ -31,14 +33,12 @@ from labeltrees.tuning.trial import CAREFUL, QUICK, USUAL, Timing
 _FACTOR = 3  # between the sizes of samples
 MIN_POINTS, MIN_POINTS_IN_A_HURRY = 2000, 400  # of a sample; the latter with a time budget
 _SCREEN_UNTIL = 0.5  # the share of the time budget for trying changes alone
-_PER_KIND = 2  # maximum number of changes of one kind that go on to the next size
-# Prior spread of gains and of their slope, see `estimate_gain`; less for changes that are expected to gain.
-_WIDTH, _SLOPE, _EXPECTED_WIDTH, _EXPECTED_SLOPE = 0.05, 0.02, 0.02, 0.01
-_MAIN_STEPS = 2  # the number of points of the steps is chosen so that there is time for this many of them
-_LEAST_ERROR = 0.0005  # of a measured gain, because it varies with seeds and training points
-# Standard errors that the gain of a change must exceed. The best of many changes gains by luck; those that are expected
-# to gain need less evidence.
+_PER_KIND = 2  # maximum number of changes of one kind that go on to the next size, and into combinations
+# Standard errors that a gain must exceed. The best of many changes gains by luck; those that are expected to gain need
+# less evidence.
 _CAUTION, _EXPECTED_CAUTION = 1.0, 0.3
+_LEAST_GAIN = 0.0005  # a combination is tried if it may gain this much
+_MAX_STEPS = 8  # combinations that are tried without a time budget
 _FIRST_SHARE = (
     0.3  # the estimator as given is trained on all points first, if that takes at most this share of a budget
 )
@@ -47,90 +47,10 @@ _MIN_KEPT = 4  # trees that go on to the next size, at least
 _SAME = 0.95  # confidence of each bound of a gain
 
 
-class Change(NamedTuple):
-    """Parameters to try.
-
-    Parameters
-    ----------
-    kind : str
-        The kind of change, such as "features"; a candidate has at most one change of each kind.
-    parameters : dict
-    cost : float
-        Expected training time with it, relative to training without it.
-    prior : float
-        Expected gain before any trial, in percentage points.
-    also : str
-        Another kind that it excludes.
-    """
-
-    kind: str
-    parameters: Parameters
-    cost: float = 1.5
-    prior: float = 0.0
-    also: str = ""
-
-    @property
-    def name(self) -> str:
-        """The change in words."""
-        return words_of(self.parameters)
-
-    def excludes(self, other: Change) -> bool:
-        """Whether a candidate cannot have both."""
-        return self.kind in (other.kind, other.also) or other.kind == self.also
-
-
-Candidate = tuple[Change, ...]
-
-
-def name_of(candidate: Candidate) -> str:
-    """Return a candidate in words."""
-    return AND.join(change.name for change in candidate) or OWN
-
-
-class Gain(NamedTuple):
-    """The gain that a change will probably have at the full size, and its standard error."""
-
-    mean: float
-    error: float
-
-
-def estimate_gain(
-    sizes: Sequence[float], gains: Sequence[float], errors: Sequence[float], prior: Gain, slope: float
-) -> Gain:
-    """Return the gain at the full size from gains on samples, as a line over the logarithm of the size.
-
-    A Bayesian linear regression: before any trial, the gain at the full size is `prior`, and it changes by about
-    `slope` when the points are multiplied by e. One sample alone says little about the slope, two say more. Noise is
-    not extrapolated.
-
-    Parameters
-    ----------
-    sizes : shares of the full size
-    gains, errors : mean differences and their standard errors
-    prior : Gain
-    slope : float
-
-    Examples
-    --------
-    >>> found = estimate_gain([1 / 9, 1 / 3], [0.0, 0.01], [0.001, 0.001], Gain(0.0, 0.02), 0.01)
-    >>> round(found.mean, 3)
-    0.02
-    >>> found = estimate_gain([1 / 9, 1 / 3], [0.0, 0.01], [0.01, 0.01], Gain(0.0, 0.02), 0.01)
-    >>> round(found.mean, 3)
-    0.007
-    """
-    lines = np.stack([np.ones(len(sizes)), np.log(np.asarray(sizes, float))], axis=1)
-    weights = 1.0 / np.square(np.maximum(errors, _LEAST_ERROR))
-    precision = np.diag([1.0 / prior.error**2, 1.0 / slope**2]) + (lines.T * weights) @ lines
-    covariance = np.linalg.inv(precision)
-    centre = np.array([prior.mean / prior.error**2, 0.0]) + (lines.T * weights) @ np.asarray(gains, float)
-    return Gain(float((covariance @ centre)[0]), math.sqrt(float(covariance[0, 0])))
-
-
 class Step(NamedTuple):
-    """A change that was added to the best so far: trials with it and without it, its gain, and why it stays or not."""
+    """A combination that was compared with the best before it: what changes, both trials, the gain, and the verdict."""
 
-    change: Change
+    name: str
     trial: Trial
     before: Trial
     gain: PairedDifference
@@ -168,11 +88,13 @@ class Search:
     base: Parameters = field(default_factory=dict)
     samples: bool = True
     announce: Callable[[str], object] = lambda _: None
-    gains: dict[str, Gain] = field(default_factory=dict)  # of changes alone, by name
     steps: list[Step] = field(default_factory=list)
     trees: Verdict | None = None
     n_points_of_trees: list[tuple[int, int]] = field(default_factory=list)  # candidates and points of each round
+    _alive: list[Change] = field(default_factory=list)  # changes that may gain
     _best: Candidate = ()
+    _candidates: dict[str, Candidate] = field(default_factory=lambda: {OWN: ()})  # those that were tried, by name
+    _slow: list[Change] = field(default_factory=list)  # changes that are too slow for the limit of latency
     _trials: dict[tuple[str, int], Trial] = field(default_factory=dict)
 
     # Results.
@@ -184,10 +106,19 @@ class Search:
             return self.trees.choose()
         if self.steps or not self.tried:
             return name_of(self._best) if self.tried else None
-        tried = {name for name, _ in self._trials}
-        alone = {name: gain.mean for name, gain in self.gains.items() if name in tried}
-        found = max(alone, key=lambda name: alone[name], default=OWN)
-        return found if alone.get(found, 0.0) > 0 else OWN
+        effects = self.effects()
+        gains = {name: effects.gain(own).mean for name, own in self._candidates.items()}
+        return max(gains, key=lambda name: gains[name])
+
+    @property
+    def alone(self) -> list[Change]:
+        """The changes that were tried alone."""
+        return [change for change in self.changes if change.name in self._candidates]
+
+    @property
+    def chosen(self) -> list[str]:
+        """The names of the changes of the best combination."""
+        return [change.name for change in self._best]
 
     @property
     def best(self) -> Trial | None:
@@ -239,8 +170,8 @@ class Search:
 
     def screen(self) -> None:
         """Try every change alone on growing samples, and estimate its gain at the full size."""
-        alive = list(self.changes)
-        if not alive:
+        self._alive = list(self.changes)
+        if not self._alive:
             return
         self._time_own()
         for size in self.sizes():
@@ -248,12 +179,10 @@ class Search:
                 size = self.study.n_points
             is_light = size < self.study.n_points and not self.limits.has_latency
             timing = None if is_light else QUICK
-            trials = self._run([(), *((change,) for change in alive)], size, timing=timing, until=_SCREEN_UNTIL)
-            measured = [change for change in alive if change.name in trials]
-            for change in measured:
-                self.gains[change.name] = self._estimate(change)
-            alive = self._promising(measured)
-            if not alive or size == self.study.n_points:
+            candidates = [(), *((change,) for change in self._alive)]
+            trials = self._run(candidates, size, timing=timing, until=_SCREEN_UNTIL)
+            self._alive = self._promising(self._alive)
+            if len(trials) < len(candidates) or not self._alive or size == self.study.n_points:
                 break
 
     def _time_own(self) -> None:
@@ -281,38 +210,29 @@ class Search:
         samples = [n_points // _FACTOR**2, n_points // _FACTOR] if self.samples else []
         return [size for size in samples if size >= least] or [n_points]
 
-    def _estimate(self, change: Change) -> Gain:
-        sizes, gains, errors = [], [], []
-        for (name, size), trial in self._trials.items():
-            own = self._trials.get((OWN, size))
-            if name == change.name and own is not None:
-                difference = self.steady_values(trial) - self.steady_values(own)
-                sizes.append(size / self.study.budget.n_final)
-                gains.append(float(difference.mean()))
-                errors.append(
-                    float(difference.std(ddof=1)) / math.sqrt(len(difference)) if len(difference) > 1 else 1.0
-                )
-        slope = (_EXPECTED_SLOPE if change.prior > 0 else _SLOPE) * self._scale()
-        return estimate_gain(sizes, gains, errors, self._prior(change), slope)
-
-    def _prior(self, change: Change) -> Gain:
-        """Return the gain of a change before any trial."""
-        return Gain(change.prior / 100, (_EXPECTED_WIDTH if change.prior > 0 else _WIDTH) * self._scale())
-
-    def _scale(self) -> float:
-        """Return the standard deviation of the metric over points, as if it were 0 or 1 for each; at least 0.1."""
-        level = float(
-            next(trial for (name, _), trial in self._trials.items() if name == OWN).record[self.limits.metric]
-        )
-        return max(0.1, math.sqrt(max(level * (1 - level), 0.0)))
+    def effects(self) -> Effects:
+        """Return what changes gain, from all trials so far; the estimator as given has a trial of the same size."""
+        own = {size: self.steady_values(trial) for (name, size), trial in self._trials.items() if name == OWN}
+        known = [key for key in self._trials if key[0] in self._candidates and key[0] != OWN and key[1] in own]
+        differences = [self.steady_values(self._trials[key]) - own[key[1]] for key in known]
+        trials = [(self._candidates[name], size / self.study.budget.n_final) for name, size in known]
+        covariance = np.atleast_2d(np.cov(differences)) if known else np.zeros((0, 0))
+        n_validation = len(next(iter(own.values())))
+        level = float(self._trials[OWN, max(own)].record[self.limits.metric])
+        scale = max(0.1, math.sqrt(max(level * (1 - level), 0.0)))  # as if the metric were 0 or 1 for each point
+        if n_validation < 2:
+            covariance = np.eye(len(known))
+        means = np.array([difference.mean() for difference in differences])
+        return Effects(self.changes, trials, means, covariance / n_validation, scale)
 
     def _promising(self, changes: Sequence[Change]) -> list[Change]:
         """Return the changes that may gain, and may be the best of their kind; the largest gain first."""
-        kept: list[Change] = []
-        for change in sorted(changes, key=lambda change: -self.gains[change.name].mean):
-            gain = self.gains[change.name]
+        effects, kept = self.effects(), list[Change]()
+        gains = {change.name: effects.gain((change,)) for change in changes}
+        for change in sorted(changes, key=lambda change: -gains[change.name].mean):
+            gain = gains[change.name]
             better = [other for other in kept if other.kind == change.kind]
-            may_be_best = not better or gain.mean + 2 * gain.error > self.gains[better[0].name].mean
+            may_be_best = not better or gain.mean + 2 * gain.error > gains[better[0].name].mean
             if len(better) < _PER_KIND and gain.mean + gain.error > 0 and may_be_best:
                 kept.append(change)
         return kept
@@ -320,52 +240,77 @@ class Search:
     # Changes together.
 
     def combine(self) -> None:
-        """Add the changes that gain one by one; a change stays if it still gains, and if calls stay fast enough."""
+        """Try combinations, those that may gain most first, as long as there is time."""
         if not self.tried:
             return
-        waiting = self._by_gain(0.0)
-        size = self._size_of_steps(waiting)
+        size = self._size_of_steps()
         self._run([()], size, timing=self._timing)
-        self._add(waiting, size)
-        if self.study.budget.seconds is not None:  # use the remaining time for changes that seemed to lose, or are new
-            known = {step.change.name for step in self.steps}
-            known |= set() if self._best else {name for name, own in self._trials if own == size}
-            waiting = self._by_gain(-1.0) + [change for change in self.changes if change.name not in self.gains]
-            self._add([change for change in waiting if change.name not in known], size)
+        effects = self.effects()
+        known = [self._candidates[name] for name, own in self._timed if own == size and name in self._candidates]
+        first = max(known, key=lambda candidate: effects.gain(candidate).mean)
+        if first:
+            self._add_step(first, size)
+        for _ in range(_MAX_STEPS) if self.study.budget.seconds is None else itertools.count():
+            candidate = self._next(size)
+            if candidate is None:
+                break
+            self._run([candidate], size, timing=self._timing)
+            self._add_step(candidate, size)
 
-    def _by_gain(self, n_errors: float) -> list[Change]:
-        """Return the changes whose gain is above this many of its standard errors, the largest first."""
-        known = [change for change in self.changes if change.name in self.gains]
-        known = [change for change in known if self.gains[change.name].mean > n_errors * self.gains[change.name].error]
-        return sorted(known, key=lambda change: -self.gains[change.name].mean)
+    def _combinations(self) -> list[Candidate]:
+        """Return the combinations of the changes that may gain."""
+        kinds: dict[str, list[Candidate]] = {}
+        promising = self._promising(self._alive)
+        for change in self.changes:  # in this order, so that a combination has one name
+            if change in promising:
+                kinds.setdefault(change.kind, [()]).append((change,))
+        found: list[Candidate] = [sum(parts, ()) for parts in itertools.product(*kinds.values())]
+        return [own for own in found if not any(a.excludes(b) for a, b in itertools.combinations(own, 2))]
 
-    def _size_of_steps(self, changes: Sequence[Change]) -> int:
-        """Return the largest size at which there is time to add the main changes, and to train the result."""
-        budget, n_points = self.study.budget, self.study.n_points
-        if budget.seconds is None or any((change.name, n_points) in self._trials for change in changes):
+    def _size_of_steps(self) -> int:
+        """Return the largest size at which there is time for a combination that probably gains."""
+        budget, n_points, effects = self.study.budget, self.study.n_points, self.effects()
+        if budget.seconds is None or any(size == n_points and name != OWN for name, size in self._trials):
             return n_points  # samples would say less than is known already
-        one_of_each = list({change.kind: change for change in reversed(changes)}.values())[::-1][:_MAIN_STEPS]
-        together = [name_of(tuple(one_of_each[:number])) for number in range(len(one_of_each) + 1)]
+        likely = [own for own in self._combinations() if effects.gain(own).mean > 0]
         for size in (n_points, *reversed([own for own in self.sizes() if own < n_points])):
-            needed = sum(budget.expected(name, size) for name in together if (name, size) not in self._timed)
-            if needed + budget.reserve(together[-1]) <= budget.left:
+            if any(budget.has_time(name_of(own), size) for own in likely):
                 return size
         return min(n_points, *self.sizes())
 
-    def _add(self, changes: Sequence[Change], size: int) -> None:
-        for change in changes:
-            if any(change.excludes(own) for own in self._best):
-                continue
-            candidate = (*self._best, change)
-            is_known = (name_of(candidate), size) in self._timed
-            if not is_known and not self.study.budget.allows(name_of(candidate), size, best=name_of(self._best)):
-                continue
-            trial = self._run([candidate], size, timing=self._timing)[name_of(candidate)]
-            step = self._judge(change, trial, self._trials[name_of(self._best), size])
-            self.steps.append(step)
-            if step.stays:
-                self._best = candidate
-                self._announce()
+    def _next(self, size: int) -> Candidate | None:
+        """Return the combination that may gain most over the best so far, of those that there is time for."""
+        effects, budget, best = self.effects(), self.study.budget, name_of(self._best)
+        waiting: list[tuple[float, Candidate]] = []
+        for candidate in self._combinations():
+            n_new = sum(change not in self._best for change in candidate)
+            if (name_of(candidate), size) in self._timed or (self.limits.has_latency and n_new != 1):
+                continue  # with a limit of latency, changes are added one by one, to find those that are too slow
+            may_gain = effects.possible_gain(candidate, self._best)
+            if may_gain > _LEAST_GAIN and not any(change in self._slow for change in candidate):
+                waiting.append((may_gain, candidate))
+        waiting.sort(key=lambda pair: -pair[0])
+        return next((own for _, own in waiting if budget.has_time(name_of(own), size, best=best)), None)
+
+    def _add_step(self, candidate: Candidate, size: int) -> None:
+        """Compare a combination with the best so far."""
+        trial, before = (self._trials[name_of(own), size] for own in (candidate, self._best))
+        added = [change for change in candidate if change not in self._best]
+        removed = [change for change in self._best if change not in candidate]
+        words = [f"+ {change.name}" for change in added] + [f"- {change.name}" for change in removed]
+        gain = paired_difference(self.values(trial), self.values(before), _SAME)
+        likely = self.effects().gain(candidate, self._best)
+        caution = _EXPECTED_CAUTION if all(own.prior > 0 for own in added) else _CAUTION
+        stays, reason = gain.mean > 0 and likely.mean > caution * likely.error, ""
+        if self.limits.has_latency and not self._is_fast(trial):
+            stays, reason = False, "latency"
+            self._slow += added
+        elif not stays:
+            reason = "no gain"
+        self.steps.append(Step(" ".join(words), trial, before, gain, stays, reason))
+        if stays:
+            self._best = candidate
+            self._announce()
 
     @property
     def _timing(self) -> Timing:
@@ -381,26 +326,6 @@ class Search:
         name, best = self.best_name, self.best
         if name is not None and best is not None and not best.details:
             self._keep(self.study.run({name: best.parameters}, best.n_points, timing=QUICK))
-
-    def _judge(self, change: Change, trial: Trial, before: Trial) -> Step:
-        """Decide whether a change stays, from its gain here and its estimated gain alone."""
-        difference = self.steady_values(trial) - self.steady_values(before)
-        gain = paired_difference(self.values(trial), self.values(before), _SAME)
-        # On a sample, the gain at the full size is also uncertain.
-        slope = _EXPECTED_SLOPE * self._scale() * math.log(self.study.n_points / trial.n_points)
-        error = math.hypot(max(_standard_error(difference), _LEAST_ERROR), slope)
-        alone = self.gains.get(change.name) or self._prior(change)
-        is_first = len(self._best) == 0
-        # The gain alone adds nothing for a first change on all points: it was measured on the same points. Together
-        # with others, a change may gain half as much.
-        doubt = math.inf if is_first and trial.n_points == self.study.n_points else alone.error + abs(alone.mean) / 2
-        weights = np.array([1 / error**2, 0.0 if math.isinf(doubt) else 1 / doubt**2])
-        mean = float(weights @ [float(difference.mean()), alone.mean] / weights.sum())
-        if self.limits.has_latency and not self._is_fast(trial):
-            return Step(change, trial, before, gain, False, "latency")
-        caution = _EXPECTED_CAUTION if change.prior > 0 else _CAUTION
-        stays = gain.mean > 0 and mean > caution / math.sqrt(float(weights.sum()))
-        return Step(change, trial, before, gain, stays, "" if stays else "no gain")
 
     def _is_fast(self, trial: Trial) -> bool:
         limit = self.limits.max_latency_us
@@ -456,11 +381,13 @@ class Search:
         In this process they run one by one, so that an interrupted search keeps all finished trials.
         """
         wanted = {name_of(candidate): self._parameters(candidate) for candidate in candidates}
+        named = {name_of(candidate): candidate for candidate in candidates}
         report = timing is not None and size == self.study.n_points
         options: dict[str, Any] = {"timing": timing, "report": report, "until": until}
         if self.study.place.is_remote:
             found = self.study.run(wanted, size, **options)
             self._keep(found)
+            self._candidates |= {name: named[name] for name in found}
             return found
         found = {}
         for name, parameters in wanted.items():
@@ -468,6 +395,7 @@ class Search:
             if is_known or self.study.budget.allows(name, size, until):
                 found |= self.study.run({name: parameters}, size, **options)
                 self._keep(found)
+                self._candidates[name] = named[name]
                 self._announce()
         return found
 
@@ -480,8 +408,3 @@ class Search:
         if best is not None:
             value = f"{metric_title(self.limits.metric)} {100 * best.record[self.limits.metric]:.2f} %"
             self.announce(f"best so far: {self.best_name}, {value}")
-
-
-def _standard_error(differences: Float64s) -> float:
-    n = len(differences)
-    return float(differences.std(ddof=1)) / math.sqrt(n) if n > 1 else 1.0
