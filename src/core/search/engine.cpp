@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "search/results.hpp"
+#include "search/set_ceilings.hpp"
 
 namespace labeltrees::search {
 
@@ -58,6 +59,17 @@ std::unique_ptr<LabelSet> SearchEngine::make_set(const int32_t* ids, int64_t n) 
   for (const auto& tree : trees_) tree->links.require();
   return std::make_unique<LabelSet>(this, ids, n, n_labels_, trees_.size(),
                                     [&](size_t tree) -> const TreeLinks& { return trees_[tree]->links; });
+}
+
+void SearchEngine::pack(const LabelSet& set) const {
+  if (matrices_) return;
+  set.pack(trees_.size(), [&](size_t tree) -> std::shared_ptr<const SetCeilings> {
+    LabelFilter filter;
+    filter.labels = set.labels.data();
+    filter.nodes = set.inside[tree].data();
+    auto ceilings = std::make_shared<const SetCeilings>(trees_[tree]->store, filter);
+    return ceilings->n_parts() == 0 ? nullptr : std::move(ceilings);
+  });
 }
 
 std::unique_ptr<LabelWeights> SearchEngine::make_weights(const float* weights) const {
@@ -226,6 +238,7 @@ void SearchEngine::average_trees(QueryInFlight& flight) const {
 void SearchEngine::search(const QueryRows& rows, const SearchRequest& request, int n_threads, Job& job,
                           const SearchResults& results) {
   require_links(request);
+  if (request.candidate_set && !request.beam && rows.n >= kPackedQueries) pack(*request.candidate_set);
   const SearchRequest wider = searched(request);
   // Searches run one after another if they do not wait for memory, if time is measured, or if each would need its own
   // table of boosted weights.

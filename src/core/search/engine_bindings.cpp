@@ -146,6 +146,14 @@ void bind_search(nb::module_& module) {
            })
       .def("search", &search, nb::arg("rows"), nb::arg("request"), nb::arg("n_threads"), nb::arg("stats"))
       .def("label_set", &label_set<NativeEngine>, nb::arg("labels"), nb::arg("names").none())
+      .def(
+          "pack_set",
+          [](const NativeEngine& native, const NativeLabelSet& set) {
+            if (set.set->owner != &native.engine) throw std::invalid_argument("the set belongs to another engine");
+            ReleaseLock release;
+            native.engine.pack(*set.set);
+          },
+          nb::arg("set"))
       .def("label_weights", &label_weights<NativeEngine>, nb::arg("weights").noconvert())
       .def("set_prior", &set_prior<NativeEngine>, nb::arg("counts").noconvert(), nb::arg("n_points"))
       .def("set_retired", &set_retired<NativeEngine>, nb::arg("labels").noconvert())

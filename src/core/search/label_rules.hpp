@@ -55,6 +55,8 @@ using NodeBits = std::vector<std::vector<uint64_t>>;
 inline void set_bit(std::vector<uint64_t>& bits, int32_t id) { bits[id >> 6] |= uint64_t{1} << (id & 63); }
 inline bool has_bit(const uint64_t* bits, int32_t id) { return bits[id >> 6] >> (id & 63) & 1; }
 
+class SetCeilings;  // search/set_ceilings.hpp
+
 // A set of labels prepared for many searches: bitmaps of its labels and of the nodes that lead to them.
 struct LabelSet {
   // Sets with at least 1 / kExcludedShare of all labels get `outside`. For smaller ones it would not save time.
@@ -65,6 +67,20 @@ struct LabelSet {
   std::vector<uint64_t> labels;  // the set
   NodeBits inside;               // the ancestors of labels in the set, for candidates
   NodeBits outside;              // the ancestors of labels not in the set, for large sets to exclude
+
+  // Upper bounds for searches among these labels, by tree, null if they would not save time. Made once by `pack`, which
+  // other threads may call at the same time.
+  template <class Make>
+  void pack(size_t n_trees, Make&& make) const {
+    std::call_once(once_, [&] {
+      for (size_t tree = 0; tree < n_trees; ++tree) ceilings_.push_back(make(tree));
+      packed_.store(true, std::memory_order_release);
+    });
+  }
+  int64_t bytes() const;  // in set_ceilings.cpp
+  const SetCeilings* ceilings(size_t tree) const {
+    return packed_.load(std::memory_order_acquire) ? ceilings_[tree].get() : nullptr;
+  }
 
   // links(tree) returns the TreeLinks of a tree, which must have been required.
   template <class LinksOf>
@@ -95,6 +111,11 @@ struct LabelSet {
       node = links.parent_of_node(node);
     }
   }
+
+ private:
+  mutable std::once_flag once_;
+  mutable std::atomic<bool> packed_{false};
+  mutable std::vector<std::shared_ptr<const SetCeilings>> ceilings_;
 };
 
 // Weights that labels' scores are multiplied with, prepared for many searches: with the largest weight below each node.
@@ -234,9 +255,10 @@ struct LabelFilter {
   const uint64_t* nodes = nullptr;     // nodes that lead to an allowed label
   const uint64_t* excluded = nullptr;  // labels not to return: a list, and a prepared set
   const uint64_t* excluded_set = nullptr;
-  const float* weights = nullptr;     // LabelWeights::by_child of the tree
-  const uint64_t* retired = nullptr;  // labels that no search returns
-  const uint64_t* live = nullptr;     // nodes that lead to other labels
+  const float* weights = nullptr;         // LabelWeights::by_child of the tree
+  const uint64_t* retired = nullptr;      // labels that no search returns
+  const uint64_t* live = nullptr;         // nodes that lead to other labels
+  const SetCeilings* ceilings = nullptr;  // of a set that includes the labels allowed
 
   bool allows_label(int32_t label) const {
     return (!labels || has_bit(labels, label)) && (!excluded || !has_bit(excluded, label)) &&
@@ -314,6 +336,7 @@ class QueryFilters {
       for (size_t tree = 0; tree < filters_.size(); ++tree) {
         filters_[tree].labels = request.candidate_set->labels.data();
         filters_[tree].nodes = request.candidate_set->inside[tree].data();
+        filters_[tree].ceilings = request.candidate_set->ceilings(tree);
       }
     }
     if (request.boosts.given() && !filters_[0].weights) {  // the same for all queries

@@ -287,6 +287,7 @@ void bind_label_set(nb::module_& module) {
       .def(
           "belongs_to", [](const NativeLabelSet& self, nb::handle engine) { return self.engine.is(engine); },
           nb::arg("engine"))
+      .def_prop_ro("nbytes", [](const NativeLabelSet& self) { return self.set->bytes(); })
       .def_ro("n_unknown", &NativeLabelSet::n_unknown);
 }
 

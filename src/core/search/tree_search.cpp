@@ -1,6 +1,7 @@
 #include "search/tree_search.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace labeltrees::search {
@@ -20,6 +21,10 @@ void TreeSearch::start(const SearchStore& store, const SearchQuery& query, const
   chunks_before_ = stats.chunks;
   if (request.max_microseconds) deadline_ = SearchClock::now() + std::chrono::microseconds(request.max_microseconds);
   ceilings_ = query.ceilings_hold() && !request.beam ? store.ceilings() : nullptr;
+  const bool approximate = request.beam || request.discounts || request.max_chunks || request.max_microseconds;
+  const bool bounded =
+      filter.ceilings && query.ceilings_hold() && !approximate && !trace && request.n_returned() == request.k;
+  set_ceilings_ = bounded ? filter.ceilings : nullptr;
   opened_.clear();
   frontier_.start(*kernels_, has_priorities());
   if (request.mode == SearchMode::paths && request.beam) {
@@ -28,7 +33,30 @@ void TreeSearch::start(const SearchStore& store, const SearchQuery& query, const
   }
   step_ = Step::none;
   node_ = {0.0f, 0, 0};
+  if (!set_ceilings_) return open_node();
+  bounds_.resize(set_ceilings_->n_margins() + chunk::kMostChildren);
+  n_bounds_ = 0;
+  begin_bounds(0);
+}
+
+void TreeSearch::begin_bounds(size_t part) {
+  bounds_part_ = part;
+  if (part < set_ceilings_->n_parts()) {
+    part_ = set_ceilings_->part(part);
+    return begin_part();
+  }
+  set_ceilings_->find(*kernels_, store_->link(), *query_, bounds_.data(), node_ceilings_);
   open_node();
+}
+
+void TreeSearch::lower_to_ceilings(const int32_t* children, int64_t n, float* nodes) const {
+  for (int64_t i = 0; i < n; ++i) {
+    const int32_t place = nodes[i] > Frontier::kNone ? set_ceilings_->place_of(children[i]) : -1;
+    if (place < 0) continue;
+    // Scores are sums in single precision: a difference due to rounding does not count.
+    const float bound = nodes[i] + node_ceilings_[place], rounding = 1e-6f * (std::fabs(nodes[i]) + std::fabs(bound));
+    nodes[i] = std::min(nodes[i], std::max(bound + rounding, std::numeric_limits<float>::lowest()));
+  }
 }
 
 bool TreeSearch::step() {
@@ -43,6 +71,13 @@ bool TreeSearch::step() {
         kernels_->sum_rows(part_, query_->view(), rows_, margins);
       else
         kernels_->chunk_margins(part_, query_->view(), margins);
+      if (is_bounding()) {
+        std::copy_n(margins, header_of(part_).n_children, bounds_.data() + n_bounds_);
+        n_bounds_ += header_of(part_).n_children;
+        step_ = Step::none;
+        begin_bounds(bounds_part_ + 1);
+        return step_ != Step::none;
+      }
       score_margins(part_, margins, node_.score, scores);
       add_children(part_, scores);
       step_ = Step::none;
@@ -164,8 +199,9 @@ void TreeSearch::add_children(const uint8_t* part, const float* path_scores) {
   limit = best_->limit();
   if (request_->discounts)
     kernels_->priority_scores(children, n_padded, limit, request_->discounts, kPriorityScale, nodes, nodes + n_padded);
-  else if (filter_->weights)
+  else if (has_priorities())
     std::copy_n(path_scores, n_padded, nodes + n_padded);
+  if (set_ceilings_) lower_to_ceilings(children, n, nodes);
   frontier_.add(children, n_padded, node_.depth + 1, limit);
 }
 

@@ -16,6 +16,10 @@
 // if that ceiling is strictly below the k-th label. This is not done with `beam`: the children of the skipped node
 // could have kept other nodes, and their labels, out of later levels.
 //
+// Where a packed set of candidates has ceilings (SetCeilings), an exact search begins with these, and compares a node
+// by the best score that an allowed label below it can have. This is done only where the list does not depend on the
+// nodes opened: not with a beam, discounts or a budget, and not if labels are returned because they were scored.
+//
 // With label weights, labels are compared by score + log weight. A node is compared by its score plus the largest log
 // weight of the labels below it, which never rises from a node to its children either, so the search stays exact.
 //
@@ -40,6 +44,7 @@
 #include "search/query.hpp"
 #include "search/request.hpp"
 #include "search/results.hpp"
+#include "search/set_ceilings.hpp"
 #include "search/store.hpp"
 #include "simd/kernels.hpp"
 
@@ -92,7 +97,11 @@ class TreeSearch {
   float weighted(float score, int32_t child) const {
     return filter_->weights ? score + filter_->weights[child] : score;
   }
-  bool has_priorities() const { return request_->discounts || filter_->weights; }
+  bool has_priorities() const { return request_->discounts || filter_->weights || set_ceilings_; }
+  void begin_bounds(size_t part);  // evaluates this part of the ceilings of the set, or opens the root after the last
+  bool is_bounding() const { return set_ceilings_ && bounds_part_ < set_ceilings_->n_parts(); }
+  // Lowers the numbers that nodes are compared by to their ceilings.
+  void lower_to_ceilings(const int32_t* children, int64_t n, float* nodes) const;
   void add_children(const uint8_t* part, const float* path_scores);
 
   const SearchStore* store_ = nullptr;
@@ -105,6 +114,10 @@ class TreeSearch {
   std::vector<OpenNode>* trace_ = nullptr;
   const simd::Kernels* kernels_ = nullptr;
   const float* ceilings_ = nullptr;
+  const SetCeilings* set_ceilings_ = nullptr;  // of the set of candidates
+  size_t bounds_part_ = 0;                     // the part being evaluated
+  int64_t n_bounds_ = 0;                       // margins known
+  std::vector<float> bounds_, node_ceilings_;  // for this query: margins, and ceilings by place
   SearchClock::time_point deadline_;
   int64_t chunks_before_ = 0;
   Step step_ = Step::none;                        // the next one

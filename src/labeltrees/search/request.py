@@ -61,6 +61,7 @@ class NodeValues:
 
 MODES = ("best_first", "paths")
 _LONG_LIST = 8  # a list with at least 1 / 8 of the labels is long, as LabelSet::kExcludedShare in native code
+_MANY_QUERIES = 512  # as SearchEngine::kPackedQueries in native code
 AS_FITTED: Any = "as fitted"  # the beam that the model was fitted with
 _LIMIT = optional(integer(1, 2**62))
 
@@ -303,6 +304,7 @@ def _label_argument(
     """Return labels as lists or as a prepared set.
 
     A long list of excluded labels for all queries becomes a set: searches with a set skip nodes without allowed labels.
+    So does a list of candidates for many queries: searches with a set can pack the classifiers of its labels.
     """
     if isinstance(given, _core.LabelSet):
         if not given.belongs_to(engine):
@@ -310,8 +312,8 @@ def _label_argument(
             raise InputError(message)
         return NO_LISTS, given
     lists = label_lists(name, given, n_queries, n_labels)
-    if name == "exclude" and lists.labels is not None and lists.indptr is None:
-        if len(lists.labels) * _LONG_LIST >= n_labels:
+    if lists.labels is not None and lists.indptr is None:
+        if n_queries >= _MANY_QUERIES if name == "candidates" else len(lists.labels) * _LONG_LIST >= n_labels:
             return NO_LISTS, engine.label_set(lists.labels, None)
     return lists, None
 

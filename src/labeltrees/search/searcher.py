@@ -88,9 +88,20 @@ class LabelSearcher:
     def n_labels(self) -> int:
         """Number of labels."""
 
-    def label_set(self, labels: Any, names: _core.Names | None = None) -> _core.LabelSet:
-        """Return labels prepared for many searches; `n_unknown` of the set counts unknown names."""
+    def label_set(self, labels: Any, names: _core.Names | None = None, *, packed: bool = False) -> _core.LabelSet:
+        """Return labels prepared for many searches; `n_unknown` of the set counts unknown names.
+
+        Parameters
+        ----------
+        labels : label ids or names
+        names : native names of the labels, optional
+        packed : bool
+            Whether to pack the classifiers that lead to the labels, for faster exact searches. Of no effect in a text
+            model.
+        """
         found: _core.LabelSet = self._engine.label_set(labels, names)
+        if packed and isinstance(self._engine, _core.SearchEngine):
+            self._engine.pack_set(found)
         return found
 
     def label_weights(self, weights: Any) -> _core.LabelWeights:

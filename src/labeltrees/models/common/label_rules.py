@@ -34,7 +34,7 @@ class LabelRulesMixin:
         texts = getattr(self, "label_texts_", None)
         return None if texts is None else texts.relations
 
-    def label_set(self, labels: Any) -> _core.LabelSet:
+    def label_set(self, labels: Any, *, packed: bool = False) -> _core.LabelSet:
         """Return labels prepared for many searches, as `candidates` or `exclude` of this model and its predictors.
 
         Parameters
@@ -43,10 +43,15 @@ class LabelRulesMixin:
             A list, tuple, set or array. Names that the model does not know are left out; `n_unknown` of the set counts
             them, and `len` of the set is its number of distinct labels. A string such as ``"@Places"`` names a scheme,
             type or collection of the SKOS vocabulary that the model was fitted with.
+        packed : bool
+            Also pack the classifiers that lead to the labels. Exact searches of a large linear model among up to a
+            tenth of its labels are then 2 to 20 times as fast; lists stay the same. Takes up to half a second in a
+            model of 250,000 labels, and memory (`nbytes` of the set). Without effect in small models and text models.
+            `predict_topk` packs by itself if it is given the same candidates for at least 512 points.
         """
         check_is_fitted(self, "searcher_")
         names = None if isinstance(labels, str) else self._native_names()
-        found: _core.LabelSet = self.searcher_.label_set(self.vocabulary_set(labels), names)
+        found: _core.LabelSet = self.searcher_.label_set(self.vocabulary_set(labels), names, packed=packed)
         return found
 
     def vocabulary_set(self, labels: Any) -> Any:

@@ -115,8 +115,8 @@ class Model(Protocol):
     def vocabulary_set(self, labels: Any) -> Any:
         """Return the label ids of a vocabulary set such as "@Places"; return other values unchanged."""
 
-    def label_set(self, labels: Any) -> Any:
-        """Return labels prepared for many searches."""
+    def label_set(self, labels: Any, *, packed: bool = False) -> Any:
+        """Return labels prepared for many searches; `packed` makes exact searches among them faster."""
 
     def label_weights(self, weights: Any) -> Any:
         """Return weights of labels prepared for many searches."""
