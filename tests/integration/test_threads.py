@@ -1,5 +1,7 @@
 """Threads that are the first to use a loaded model: what is checked, found or sorted once is so by any of them."""
 
+import sys
+import sysconfig
 import threading
 
 import pytest
@@ -66,3 +68,34 @@ def test_models_are_fitted_in_threads_beside_searches():
     works += [lambda model=model: model.predict_topk(TEXTS, 3, n_jobs=2) for model in models.values()]
     for family, answer in zip([*FAMILIES, *FAMILIES], run_at_once(works), strict=True):
         assert plain(answer) == expected[family], family
+
+
+def test_a_list_that_another_thread_empties_is_read_or_refused():
+    predictor = lt.LabelTreeClassifier(fanout=2, C=1.0).fit(TEXTS, LABELS).predictor(3)
+    known, ids = [f"label{i}" for i in range(7)], list(range(5))
+    excluded, features, values = known.copy(), ids.copy(), [1.0] * 5
+    lists = [(excluded, known), (features, ids), (values, [1.0] * 5)]
+
+    def change():
+        for _ in range(2000):
+            for changed, whole in lists:
+                changed.clear()
+                changed.extend(whole)
+
+    def ask():
+        for _ in range(2000):
+            try:
+                answer = predictor(TEXTS[0], exclude=excluded)
+                predictor(features, values)
+            except (ValueError, IndexError):
+                continue
+            assert len(answer[0]) == 3
+
+    assert run_at_once([change, ask, ask]) == [None, None, None]
+
+
+@pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="this Python has a global interpreter lock")
+def test_the_core_needs_no_interpreter_lock():
+    """Python turns the lock on when it imports a module that needs it."""
+    lt.LabelTreeClassifier(fanout=2).fit(TEXTS, LABELS)
+    assert not sys._is_gil_enabled()

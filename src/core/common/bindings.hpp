@@ -61,6 +61,32 @@ T read_field(nb::handle settings, const char* name, T otherwise) {
   return nb::object(settings.attr(name)).is_none() ? otherwise : read_field<T>(settings, name);
 }
 
+// Item i of a list or a tuple, which has it. Without the interpreter's lock another thread can shorten the list in
+// between: then it is an IndexError.
+inline nb::object item_of(nb::handle sequence, Py_ssize_t i) {
+#if defined(Py_GIL_DISABLED)
+  if (PyList_Check(sequence.ptr())) {
+    nb::object item = nb::steal(PyList_GetItemRef(sequence.ptr(), i));
+    if (!item.is_valid()) throw nb::python_error();
+    return item;
+  }
+#endif
+  return nb::borrow(PySequence_Fast_GET_ITEM(sequence.ptr(), i));
+}
+
+// The value of a key in a dict, or a null object.
+inline nb::object value_of(nb::handle dict, nb::handle key) {
+#if defined(Py_GIL_DISABLED)
+  PyObject* value = nullptr;
+  PyDict_GetItemRef(dict.ptr(), key.ptr(), &value);
+  nb::object found = nb::steal(value);
+#else
+  nb::object found = nb::borrow(PyDict_GetItemWithError(dict.ptr(), key.ptr()));
+#endif
+  if (!found.is_valid() && PyErr_Occurred()) throw nb::python_error();
+  return found;
+}
+
 // These functions hand memory to NumPy without copying.
 template <class T>
 NumPy<T> to_numpy(std::vector<T>&& values) {

@@ -25,7 +25,7 @@ Tuple<NumPy<float>, NumPy<int32_t>, NumPy<int64_t>, NumPy<int64_t>> transform(co
   const PartPlace place;
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(contexts.ptr()); ++i) {
     if (i % kContextsPerSignalCheck == 0 && PyErr_CheckSignals() != 0) throw nb::python_error();
-    nb::object context = nb::borrow(PySequence_Fast_GET_ITEM(contexts.ptr(), i));
+    nb::object context = item_of(contexts, i);
     scratch.start(encoder.n_parts(), i);
     encoder.read(context, place, scratch);
     encoder.finish(place, scratch);

@@ -94,7 +94,7 @@ void ItemEncoder::read_sequence(nb::handle items, const PartPlace& place, Encode
   // The size is read again in every step: an item's __index__ or __float__ can be Python code that changes the list.
   const Py_ssize_t n = PySequence_Fast_GET_SIZE(items.ptr());
   for (Py_ssize_t i = 0; i < n && i < PySequence_Fast_GET_SIZE(items.ptr()); ++i) {
-    nb::object entry = nb::borrow(PySequence_Fast_GET_ITEM(items.ptr(), i));
+    nb::object entry = item_of(items, i);
     read_entry(entry, place, scratch);
   }
 }
@@ -103,8 +103,8 @@ void ItemEncoder::read_entry(nb::handle entry, const PartPlace& place, EncodeScr
   PyObject* object = entry.ptr();
   const bool is_pair = (PyTuple_Check(object) || PyList_Check(object)) && PySequence_Fast_GET_SIZE(object) == 2;
   if (!is_pair) return read_item(entry, 1.0, place, scratch);
-  nb::object item = nb::borrow(PySequence_Fast_GET_ITEM(object, 0));
-  nb::object count = nb::borrow(PySequence_Fast_GET_ITEM(object, 1));
+  nb::object item = item_of(object, 0);
+  nb::object count = item_of(object, 1);
   read_item(item, read_count(count, place, scratch), place, scratch);
 }
 
@@ -209,8 +209,7 @@ void UnionEncoder::read(nb::handle context, const PartPlace& place, EncodeScratc
   if (PyDict_Check(object)) {
     Py_ssize_t n_known = 0;
     for (size_t i = 0; i < parts_.size(); ++i) {
-      nb::object own = nb::borrow(PyDict_GetItemWithError(object, keys_[i].ptr()));
-      if (!own.is_valid() && PyErr_Occurred()) throw nb::python_error();
+      const nb::object own = value_of(object, keys_[i]);
       n_known += own.is_valid();
       read_part(i, own, scratch);
     }

@@ -225,7 +225,7 @@ class Numbers {
     const Py_ssize_t n = PyList_Size(list);
     T* out = reserve(static_cast<size_t>(n));
     for (Py_ssize_t i = 0; i < n && i < PyList_Size(list); ++i) {
-      nb::object item = nb::borrow(PyList_GetItem(list, i));
+      nb::object item = item_of(list, i);
       Wide value;
       if constexpr (is_index)
         value = PyLong_Check(item.ptr()) ? PyLong_AsLongLong(item.ptr()) : -1;

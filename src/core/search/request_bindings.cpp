@@ -125,7 +125,7 @@ void read_labels(nb::handle object, const char* name, const void* owner, int64_t
   // The __index__ of a label can be Python code that changes the list.
   const Py_ssize_t n = PySequence_Fast_GET_SIZE(list.ptr());
   for (Py_ssize_t i = 0; i < n && i < PySequence_Fast_GET_SIZE(list.ptr()); ++i) {
-    nb::object label = nb::borrow(PySequence_Fast_GET_ITEM(list.ptr(), i));
+    nb::object label = item_of(list, i);
     reader.add(label);
   }
 }

@@ -54,7 +54,7 @@ std::vector<uint8_t> pack(nb::handle tokens, const std::string& name) {
   std::vector<uint8_t> packed;
   Py_ssize_t n = PySequence_Fast_GET_SIZE(tokens.ptr());
   for (Py_ssize_t i = 0; i < n; ++i) {
-    nb::object token = nb::borrow(PySequence_Fast_GET_ITEM(tokens.ptr(), i));
+    nb::object token = item_of(tokens, i);
     if (!PyUnicode_Check(token.ptr()))
       throw BadText(name + ": token " + std::to_string(i) + " must be a string, got " + name_of_type(token));
     const TextView view = utf8_of(token, name);
