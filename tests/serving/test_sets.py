@@ -2,6 +2,8 @@
 
 import os
 import resource
+import threading
+from types import SimpleNamespace
 
 import httpx2
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 
 import labeltrees as lt
 from labeltrees.serving import ServingSettings, make_app
+from labeltrees.serving.shown_labels import prepare_set
 from tests.serving.conftest import WORDS, ask, make_texts
 
 PREDICT = "/v1/models/model/predict"
@@ -219,3 +222,14 @@ def test_the_path_of_a_search_is_that_of_the_allowed_labels(app, text_model, pos
     above = {int(node) for label in allowed for node in tree.path(label)}
     assert {one["node"] for one in reply["path"][0]["opened"]} <= above
     assert all(set(nodes) <= above for nodes in reply["path"][0]["answers"])
+
+
+def test_sets_for_many_requests_are_packed_beside_them():
+    packed = []
+    searcher = SimpleNamespace(pack=packed.append)
+    model = SimpleNamespace(label_set=lambda labels: ("set of", *labels), searcher_=searcher)
+    assert prepare_set(model, ["a", "b"]) == ("set of", "a", "b")
+    for thread in threading.enumerate():
+        if thread.name == "labeltrees-pack":
+            thread.join()
+    assert packed == [("set of", "a", "b")]

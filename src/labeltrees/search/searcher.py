@@ -100,9 +100,14 @@ class LabelSearcher:
             model.
         """
         found: _core.LabelSet = self._engine.label_set(labels, names)
-        if packed and isinstance(self._engine, _core.SearchEngine):
-            self._engine.pack_set(found)
+        if packed:
+            self.pack(found)
         return found
+
+    def pack(self, labels: _core.LabelSet) -> None:
+        """Pack the classifiers that lead to the labels of a set; searches with the set can run meanwhile."""
+        if isinstance(self._engine, _core.SearchEngine):
+            self._engine.pack_set(labels)
 
     def label_weights(self, weights: Any) -> _core.LabelWeights:
         """Return weights (one per label) prepared for many searches, for `label_weight` of a request."""

@@ -31,7 +31,7 @@ from labeltrees.serving.schemas import (
     RequestError,
     Row,
 )
-from labeltrees.serving.shown_labels import ShownLabels, ShownTexts
+from labeltrees.serving.shown_labels import ShownLabels, ShownTexts, prepare_set
 
 _MAX_PREDICTORS = 256
 _MAX_EXPLAINED = 20  # labels of one request
@@ -244,7 +244,7 @@ class ServedModel:
     def label_set_of(self, labels: list[Any]) -> Any:
         """Return the labels of a stored set that the model knows, prepared."""
         known = [label for label in labels if self.knows(label)]
-        return self.model.label_set(known if self.has_names else [int(label) for label in known])
+        return prepare_set(self.model, known if self.has_names else [int(label) for label in known])
 
     def label_weights_of(self, weights: dict[str, float]) -> Any:
         """Return the stored weights of labels that the model knows, prepared."""

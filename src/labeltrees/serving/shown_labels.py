@@ -1,7 +1,8 @@
-"""How answers show a label: its text, in one of several languages, and the labels above it."""
+"""How answers show a label: its text, in one of several languages, and the labels above it; sets of labels by name."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -122,10 +123,17 @@ class ShownLabels:
         except InputError:
             return None
         if uri not in self._sets:
-            self._sets[uri] = self._model.label_set(self.relations.labels_of(uri).tolist())
+            self._sets[uri] = prepare_set(self._model, self.relations.labels_of(uri).tolist())
         return self._sets[uri]
 
     @property
     def set_names(self) -> list[str]:
         """The names of the schemes, types and collections of the vocabulary."""
         return [] if self.relations is None else [title or uri for uri, title in self.relations.titles.items()]
+
+
+def prepare_set(model: Model, labels: list[Any]) -> Any:
+    """Return a set of labels for many requests. It is packed in a thread, because that can take half a second."""
+    found = model.label_set(labels)
+    threading.Thread(target=model.searcher_.pack, args=(found,), name="labeltrees-pack").start()
+    return found
