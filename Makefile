@@ -100,7 +100,7 @@ sanitize: install
 # Runs the tests in which native code has several threads, or is called by several, with a core that is built with
 # ThreadSanitizer: searches, predictors, fits of both families, vectorizers, the server in this
 # process. Python itself is not instrumented. Left out, because they end the process under it: imports of polars, and threads in
-# a fork (docs/decisions/0049-attack-tools.md).
+# a fork (docs/decisions/0049-attack-tools.md); and a text whose normalisation by Python takes over 15 minutes there.
 THREADED := tests/search tests/storage/test_chunks.py \
   tests/integration/test_ensembles.py tests/integration/test_tradeoff.py tests/integration/test_auto_fanout.py \
   tests/integration/test_scratch_memory.py tests/integration/test_threads.py \
@@ -109,7 +109,8 @@ THREADED := tests/search tests/storage/test_chunks.py \
   tests/models/text/test_estimator.py tests/models/common/test_early_stop.py \
   tests/serving/test_registry.py tests/serving/test_app.py \
   --deselect tests/models/linear/test_features.py::test_any_sequence_of_texts \
-  --deselect tests/models/linear/test_files.py::test_a_model_can_be_used_after_fork
+  --deselect tests/models/linear/test_files.py::test_a_model_can_be_used_after_fork \
+  --deselect tests/data/test_tfidf.py::test_a_long_text_is_read_in_pieces_and_counted_in_between
 sanitize-threads: install
 	$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --upgrade --target build/sanitize-threads . \
 	  -Cbuild-dir=build/sanitize-threads-objects -Ccmake.define.LABELTREES_SANITIZE_THREADS=ON \
