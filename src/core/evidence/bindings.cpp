@@ -36,10 +36,16 @@ void add_votes(NativeEvidence& native, float weight, int64_t n_neighbours, int64
 
 void add_rows(NativeEvidence& native, float weight, ConstArray<int64_t> indptr, ConstArray<int32_t> features,
               ConstArray<uint16_t> values, bool present) {
-  native.evidence.add({.measure = Kind::Measure::kSum,
-                       .weight = weight,
-                       .rows = {indptr.data(), features.data(), values.data()},
-                       .values = present ? QueryValues::kPresent : QueryValues::kUnit});
+  Evidence& evidence = native.evidence;
+  const ShortRows rows{indptr.data(), features.data(), values.data()};
+  // Of items: baskets have few items, and each has weights for few labels.
+  auto by_feature =
+      present ? std::make_shared<const TransposedRows>(rows, evidence.n_labels, evidence.n_features) : nullptr;
+  evidence.add({.measure = Kind::Measure::kSum,
+                .weight = weight,
+                .rows = rows,
+                .values = present ? QueryValues::kPresent : QueryValues::kUnit,
+                .by_feature = std::move(by_feature)});
   keep(native, indptr, features, values);
 }
 

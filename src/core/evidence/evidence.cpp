@@ -166,16 +166,50 @@ float EvidenceScratch::row_sum(const ShortRows& rows, int32_t label) const {
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
+TransposedRows::TransposedRows(const ShortRows& rows, int64_t n_rows, int64_t n_columns)
+    : indptr_(static_cast<size_t>(n_columns + 1)), rows_(rows.indptr[n_rows]), values_(rows.indptr[n_rows]) {
+  for (int64_t at = 0; at < rows.indptr[n_rows]; ++at) ++indptr_[rows.columns[at] + 1];
+  std::partial_sum(indptr_.begin(), indptr_.end(), indptr_.begin());
+  std::vector<int64_t> next(indptr_.begin(), indptr_.end() - 1);
+  for (int64_t row = 0; row < n_rows; ++row)
+    for (int64_t at = rows.indptr[row]; at < rows.indptr[row + 1]; ++at) {
+      const int64_t place = next[rows.columns[at]]++;
+      rows_[place] = static_cast<int32_t>(row);
+      values_[place] = rows.values[at];
+    }
+}
+
+void EvidenceScratch::sum_by_feature(const TransposedRows& rows, int32_t n_labels, const int32_t* labels, int64_t n,
+                                     float* out) {
+  if (label_totals_.empty()) label_totals_.resize(static_cast<size_t>(n_labels), 0.0f);
+  float* totals = label_totals_.data();
+  for (int32_t feature : present_)
+    rows.for_each(feature,
+                  [&, value = dense_[feature]](int32_t label, float weight) { totals[label] += value * weight; });
+  for (int64_t i = 0; i < n; ++i) out[i] = totals[labels[i]];
+  for (int32_t feature : present_) rows.for_each(feature, [&](int32_t label, float) { totals[label] = 0.0f; });
+}
+
 void EvidenceScratch::measure_rows(const Evidence& evidence, const Kind& kind, const int32_t* labels, int64_t n,
                                    float* out) {
   const ShortRows& rows = kind.rows;
+  fill_dense(evidence, kind.values);
+  if (kind.by_feature) {
+    int64_t by_feature = 0, by_label = 0;
+    for (int32_t feature : present_) by_feature += kind.by_feature->size_of(feature);
+    for (int64_t i = 0; i < n; ++i) by_label += rows.indptr[labels[i] + 1] - rows.indptr[labels[i]];
+    if (by_feature < by_label) {
+      sum_by_feature(*kind.by_feature, evidence.n_labels, labels, n, out);
+      for (int64_t i = 0; i < n; ++i) out[i] = std::min(std::max(out[i], 0.0f), 1.0f);
+      return clear_dense();
+    }
+  }
   for (int64_t i = 0; i < n; ++i) __builtin_prefetch(rows.indptr + labels[i]);
   for (int64_t i = 0; i < n; ++i) {
     const int64_t begin = rows.indptr[labels[i]];
     __builtin_prefetch(rows.columns + begin);
     __builtin_prefetch(rows.values + begin);
   }
-  fill_dense(evidence, kind.values);
   if (kind.measure == Kind::Measure::kSum) {
     for (int64_t i = 0; i < n; ++i) out[i] = std::min(std::max(row_sum(rows, labels[i]), 0.0f), 1.0f);
     return clear_dense();
@@ -221,13 +255,13 @@ void EvidenceScratch::propose_by(const Kind& kind, int32_t n_labels, const searc
   std::sort(listed_.begin(), listed_.end(),
             [&](int32_t a, int32_t b) { return length(a) != length(b) ? length(a) < length(b) : a < b; });
   listed_.erase(std::unique(listed_.begin(), listed_.end()), listed_.end());
-  if (name_sums_.empty()) name_sums_.resize(static_cast<size_t>(n_labels), 0.0f);
+  if (label_totals_.empty()) label_totals_.resize(static_cast<size_t>(n_labels), 0.0f);
   summed_.clear();
   int64_t left = kMostPostings;
   for (int32_t feature : listed_) {
     const int64_t begin = lists.indptr[feature], n = std::min(length(feature), left);
     for (int64_t at = begin; at < begin + n; ++at) {
-      float& sum = name_sums_[lists.columns[at]];
+      float& sum = label_totals_[lists.columns[at]];
       if (sum == 0.0f) summed_.push_back(lists.columns[at]);  // listed twice if it came back to 0: see below
       sum += from_upper_half(lists.values[at]);
     }
@@ -235,8 +269,8 @@ void EvidenceScratch::propose_by(const Kind& kind, int32_t n_labels, const searc
   }
   named_.clear();
   for (int32_t label : summed_) {
-    const float sum = name_sums_[label];
-    name_sums_[label] = 0.0f;
+    const float sum = label_totals_[label];
+    label_totals_[label] = 0.0f;
     if (sum == 0.0f || !filter.allows_label(label)) continue;
     if (filter.weights && !(filter.weights[~label] > search::Frontier::kNone)) continue;
     named_.push_back({sum + kind.bias[label], label});

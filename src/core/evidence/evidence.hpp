@@ -22,6 +22,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "common/memory.hpp"
@@ -118,6 +119,23 @@ struct ShortRows {
   const uint16_t* values = nullptr;
 };
 
+// The same entries by column.
+class TransposedRows {
+ public:
+  TransposedRows(const ShortRows& rows, int64_t n_rows, int64_t n_columns);
+  int64_t size_of(int32_t column) const { return indptr_[column + 1] - indptr_[column]; }
+  // Calls visit(row, value) for each entry of a column.
+  template <class Visit>
+  void for_each(int32_t column, Visit&& visit) const {
+    for (int64_t at = indptr_[column]; at < indptr_[column + 1]; ++at) visit(rows_[at], from_upper_half(values_[at]));
+  }
+
+ private:
+  std::vector<int64_t> indptr_;
+  std::vector<int32_t> rows_;
+  std::vector<uint16_t> values_;
+};
+
 // The query values that the rows of a kind are multiplied with.
 enum class QueryValues { kUnit, kGiven, kPresent };  // the query scaled to length 1, as given, or 1 for every feature
 
@@ -131,6 +149,7 @@ struct Kind {
   QueryValues values = QueryValues::kUnit;
   simd::ScoreLink link{};  // of kLogScore and kScore
   ShortRows postings{};    // labels of each feature, if the kind proposes labels; every feature of the query counts 1
+  std::shared_ptr<const TransposedRows> by_feature;  // of kSum: for queries with fewer entries than the rows of labels
   int64_t n_proposed = 0;
 
   bool multiplies() const { return measure == Measure::kLogScore; }
@@ -229,6 +248,8 @@ class EvidenceScratch {
   void fill_dense(const Evidence& evidence, QueryValues values);
   void clear_dense();
   float row_sum(const ShortRows& rows, int32_t label) const;
+  // out: the sum of each label, summed up feature by feature.
+  void sum_by_feature(const TransposedRows& rows, int32_t n_labels, const int32_t* labels, int64_t n, float* out);
 
   std::vector<int32_t> features_;
   std::vector<float> values_;  // of a query of length 1
@@ -244,9 +265,9 @@ class EvidenceScratch {
   std::vector<int32_t> present_;         // its features, each once
   std::vector<int32_t> labels_;
   std::vector<float> measured_;
-  std::vector<float> name_sums_;  // by label, while names propose labels
-  std::vector<int32_t> summed_;   // the labels that have one
-  std::vector<int32_t> listed_;   // features that have postings
+  std::vector<float> label_totals_;  // all 0, except while names propose labels or features are summed up
+  std::vector<int32_t> summed_;      // the labels that have one
+  std::vector<int32_t> listed_;      // features that have postings
   std::vector<search::ScoredLabel> named_;
   AlignedScratch<float> margins_;
 };

@@ -10,7 +10,7 @@ from labeltrees.models.linear.classifiers import KnownPoints
 from labeltrees.models.linear.evidence import make_kinds
 from labeltrees.models.linear.items import make_baskets, make_items
 from labeltrees.models.linear.settings import LinearSettings
-from labeltrees.search.evidence import Items
+from labeltrees.search.evidence import Evidence, Items
 from labeltrees.search.evidence_arrays import from_short, to_short
 
 N_ITEMS, N_LABELS = 30, 32
@@ -54,6 +54,21 @@ def test_the_measure_of_a_label_is_its_score_in_ease():
     expected[:, 1 : N_ITEMS + 1][queries.toarray() != 0] = 0  # nothing is bought twice in these baskets
     np.testing.assert_allclose(found, expected, atol=2e-2)
     assert found.max() > 0.2
+
+
+@pytest.mark.parametrize("n_measured", [1, 5, N_LABELS])
+@pytest.mark.parametrize("n_items", [0, 1, 4, N_ITEMS])
+def test_weights_are_summed_up_by_item_or_by_label(n_items, n_measured):
+    rows = make_items(make_known(*make_log()), 10.0).rows
+    weights = sp.csr_array((from_short(rows.values), rows.columns, rows.indptr), shape=(N_LABELS, N_ITEMS)).toarray()
+    rng = np.random.default_rng(n_items)
+    X = np.zeros((20, N_ITEMS), np.float32)
+    for row in X:
+        row[rng.permutation(N_ITEMS)[:n_items]] = rng.random(n_items) + 0.1
+    labels = np.array([rng.permutation(N_LABELS)[:n_measured] for _ in range(20)])
+    found = Evidence(N_LABELS, N_ITEMS, (Items(rows),)).measure(sp.csr_array(X), labels)["items"]
+    expected = np.clip(np.take_along_axis((X != 0) @ weights.T, labels, axis=1), 0, 1)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
 def test_items_beyond_the_frequent_ones_get_sparse_weights(monkeypatch):
