@@ -58,7 +58,7 @@ struct LanePass {
   // The state.
   float* alpha;               // (n_rows, lanes) in/out
   float* weights;             // (n_columns, lanes) in/out
-  bool prefetch_weights;      // they do not fit into the second-level cache
+  bool prefetch_weights;      // there are too many for the cache
   float* bias;                // (lanes) in/out
   uint16_t live;              // lanes that are not finished
   uint16_t shrunk;            // in/out: lanes that have shrunk a row
