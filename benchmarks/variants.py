@@ -7,11 +7,16 @@ sample) with --jobs threads and searched on one. The table has P@1 / 3 / 5 in pe
 first variant with the 95 % interval of the paired bootstrap, the expected depth of the best label, the nodes that a
 search for 5 labels opens, the processor time of a search per query (the best of the repeats, in turns), the size of the
 model and the processor time of `fit`. "x" is a time divided by that of the first variant. Figures are means over seeds.
+
+With `--shares 0.01 0.1`, there is one row per set and share of its points instead: P@1 of every variant, and the first
+minus the best of the others. Each seed has its own sample. The set "debian-closure" is debian-depends with all packages
+that are needed, directly or not: 44 labels per point.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import re
 import time
 from collections.abc import Callable
@@ -19,6 +24,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 import labeltrees as lt
 from benchmarks.measures import best_times, precisions
@@ -30,6 +36,7 @@ from labeltrees.data.tfidf import PRESETS, preset_vectorizer
 from labeltrees.search.request import SearchRequest
 
 VALIDATION_SHARE = 0.2
+CLOSURE_STEPS = 3
 GRID = [2 * t / (1 + t) for t in (0, 0.5, 1, 2, 6, 10, 30, 100, 300, 1000, 1e5)]  # the paper's
 
 
@@ -148,6 +155,50 @@ def report(question: Question, seeds: list[list[Any]]) -> None:
         )
 
 
+def load_set(name: str) -> list[Any]:
+    """Return the training and the test set; of "debian-closure", labels are all packages that are needed."""
+    if name != "debian-closure":
+        return list(load(name))
+    train, test = load("debian-depends")
+    texts, _ = read_records(data_folder("debian-depends") / "train.jsonl.xz")
+    by_word: dict[str, list[int]] = {}
+    for point, text in enumerate(texts):
+        by_word.setdefault(text.partition(" ")[0], []).append(point)
+    needs = np.full(train.n_labels, -1)  # the point of each label: its text begins with the words of its name
+    for label, package in enumerate(train.label_names):
+        words = package.replace("-", " ") + " "
+        same = [point for point in by_word.get(words.partition(" ")[0], []) if texts[point].startswith(words)]
+        needs[label] = same[0] if same else -1
+    known = np.flatnonzero(needs >= 0)
+    direct = sparse.csr_array((np.ones(len(known), np.float32), (known, needs[known])), (len(needs), len(texts)))
+    step = direct @ train.Y  # the packages that each package needs
+    closed = []
+    for part in (train, test):
+        Y = part.Y
+        for _ in range(CLOSURE_STEPS):
+            Y = sparse.csr_array((Y + Y @ step) > 0).astype(np.float32)
+        closed.append(lt.Dataset(part.X, Y))
+    return closed
+
+
+def report_shares(question: Question, options: argparse.Namespace) -> None:
+    """Print a row per set and share: P@1 of every variant, and the first minus the best of the others."""
+    print_head(f"set | points | {' | '.join(question.variants)} | first minus best other")
+    for name, share in itertools.product(options.sets, options.shares):
+        train, test = load_set(name)
+        n_points, hits = int(share * train.n_points), np.zeros((options.seeds, len(question.variants)))
+        queries = np.random.default_rng(0).permutation(np.flatnonzero(np.diff(test.Y.indptr)))[: options.queries]
+        for seed in range(options.seeds):
+            rows = np.sort(np.random.default_rng(seed).permutation(train.n_points)[:n_points])
+            for place, own in enumerate(question.variants.values()):
+                model, _ = fit(question, own, train.X[rows], train.Y[rows], random_state=seed, n_jobs=options.jobs)
+                labels, _ = model.predict_topk(test.X[queries], 1, n_jobs=1)
+                hits[seed, place] = lt.metrics.precision_at_k(test.Y[queries], labels, 1)
+        found = 100 * hits.mean(axis=0)
+        shown = " | ".join(f"{value:.2f}" for value in found)
+        print(f"| {name} | {n_points:,} | {shown} | {found[0] - found[1:].max():+.2f} |", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("question", choices=list(QUESTIONS))
@@ -158,8 +209,12 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--shares", type=float, nargs="+", help="shares of the training points, one row for each")
     options = parser.parse_args()
     question = QUESTIONS[options.question]
+    if options.shares:
+        report_shares(question, options)
+        return
     for name in options.sets:
         train, test = read(name, question.needs_texts, options.points, options.queries, options.validation)
         print(f"\n**{name}**: {train[0].shape[0]:,} points, {test[0].shape[0]:,} queries, {options.seeds} seeds\n")

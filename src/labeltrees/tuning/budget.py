@@ -97,6 +97,10 @@ class TimeBudget:
         """Return the seconds to keep for the final training of a candidate, and for the baselines."""
         return _RESERVE * self.expected(name, self.n_final) + _RESERVED_SHARE * (self.seconds or 0.0)
 
+    def share(self, name: str, n_points: int) -> float:
+        """Return the share of the remaining time that a trial and the final training of its candidate take."""
+        return (self.expected(name, n_points) + self.reserve(name)) / max(self.left, 1e-9)
+
     def has_time(self, name: str, n_points: int, until: float = 1.0, best: str = OWN) -> bool:
         """Return whether there is time for a trial and for the final training after it.
 

@@ -279,18 +279,22 @@ class Search:
         return min(n_points, *self.sizes())
 
     def _next(self, size: int) -> Candidate | None:
-        """Return the combination that may gain most over the best so far, of those that there is time for."""
+        """Return the combination that is most worth its time, of those that may gain over the best so far.
+
+        Its possible gain counts less the more of the remaining time it takes, which other trials could use.
+        """
         effects, budget, best = self.effects(), self.study.budget, name_of(self._best)
-        waiting: list[tuple[float, Candidate]] = []
+        worth: dict[str, float] = {}
+        waiting: dict[str, Candidate] = {}
         for candidate in self._combinations():
-            n_new = sum(change not in self._best for change in candidate)
-            if (name_of(candidate), size) in self._timed or (self.limits.has_latency and n_new != 1):
+            name, n_new = name_of(candidate), sum(change not in self._best for change in candidate)
+            if (name, size) in self._timed or (self.limits.has_latency and n_new != 1):
                 continue  # with a limit of latency, changes are added one by one, to find those that are too slow
             may_gain = effects.possible_gain(candidate, self._best)
-            if may_gain > _LEAST_GAIN and not any(change in self._slow for change in candidate):
-                waiting.append((may_gain, candidate))
-        waiting.sort(key=lambda pair: -pair[0])
-        return next((own for _, own in waiting if budget.has_time(name_of(own), size, best=best)), None)
+            is_slow = any(change in self._slow for change in candidate)
+            if may_gain > _LEAST_GAIN and not is_slow and budget.has_time(name, size, best=best):
+                waiting[name], worth[name] = candidate, may_gain * (1 - budget.share(name, size))
+        return waiting[max(worth, key=lambda name: worth[name])] if worth else None
 
     def _add_step(self, candidate: Candidate, size: int) -> None:
         """Compare a combination with the best so far."""
