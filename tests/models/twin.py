@@ -17,7 +17,7 @@ from tests.strategies import children_of, labels_below
 def tight(loss="squared_hinge", score_power=3, **parameters):
     """Parameters for classifiers near the optimum and exact searches."""
     solver = lt.Solver(loss, score_power=score_power, eps=1e-5, max_iter=5000, prune_below=0.0)
-    return {"loss": solver, "beam": None, **parameters}
+    return {"loss": solver, "beam": None, "C": 1.0, **parameters}
 
 
 TIGHT = tight()

@@ -40,7 +40,6 @@ _UNKNOWN_COST = 3.0
 # Prior standard deviations, relative to that of the metric over points: of slopes, and of the difference between the
 # gain of two changes together and the sum of their gains.
 _SLOPE, _TOGETHER = 0.02, 0.01
-_OPTIMISM = 0.5  # standard errors by which a combination may be better than expected, when the next one is chosen
 _LEAST_ERROR = 0.0005  # of a measured gain, because it varies with seeds and training points
 
 
@@ -245,11 +244,11 @@ class Effects:
         row = self._row(candidate) - self._row(than)
         return Gain(float(row @ self._mean), math.sqrt(max(0.0, float(row @ self._covariance @ row))))
 
-    def possible_gain(self, candidate: Candidate, than: Candidate) -> float:
-        """Return how much more a candidate may gain, if its changes are better than expected.
+    def possible_gain(self, candidate: Candidate, than: Candidate, optimism: float) -> float:
+        """Return how much more a candidate may gain, if it is better than expected by `optimism` standard errors.
 
         Unknown gains of pairs do not count: they would favour candidates with many changes.
         """
         row = self._row(candidate) - self._row(than)
         alone = np.where(np.arange(len(row)) < len(self._place), row, 0.0)
-        return float(row @ self._mean) + _OPTIMISM * math.sqrt(max(0.0, float(alone @ self._covariance @ alone)))
+        return float(row @ self._mean) + optimism * math.sqrt(max(0.0, float(alone @ self._covariance @ alone)))

@@ -37,6 +37,9 @@ _PER_KIND = 2  # maximum number of changes of one kind that go on to the next si
 # Standard errors that a gain must exceed. The best of many changes gains by luck; those that are expected to gain need
 # less evidence.
 _CAUTION, _EXPECTED_CAUTION = 1.0, 0.3
+# Standard errors by which a combination may be better than expected when the next one is chosen; higher values use the
+# rest of a time budget.
+_OPTIMISM = (0.5, 1.0, 2.0)
 _LEAST_GAIN = 0.0005  # a combination is tried if it may gain this much
 _MAX_STEPS = 8  # combinations that are tried without a time budget
 _FIRST_SHARE = (
@@ -284,17 +287,20 @@ class Search:
         Its possible gain counts less the more of the remaining time it takes, which other trials could use.
         """
         effects, budget, best = self.effects(), self.study.budget, name_of(self._best)
-        worth: dict[str, float] = {}
         waiting: dict[str, Candidate] = {}
         for candidate in self._combinations():
             name, n_new = name_of(candidate), sum(change not in self._best for change in candidate)
-            if (name, size) in self._timed or (self.limits.has_latency and n_new != 1):
-                continue  # with a limit of latency, changes are added one by one, to find those that are too slow
-            may_gain = effects.possible_gain(candidate, self._best)
-            is_slow = any(change in self._slow for change in candidate)
-            if may_gain > _LEAST_GAIN and not is_slow and budget.has_time(name, size, best=best):
-                waiting[name], worth[name] = candidate, may_gain * (1 - budget.share(name, size))
-        return waiting[max(worth, key=lambda name: worth[name])] if worth else None
+            if (name, size) in self._timed or any(change in self._slow for change in candidate):
+                continue
+            # With a limit of latency, changes are added one by one, to find those that are too slow.
+            if (n_new == 1 or not self.limits.has_latency) and budget.has_time(name, size, best=best):
+                waiting[name] = candidate
+        for optimism in _OPTIMISM if budget.seconds is not None else _OPTIMISM[:1]:
+            gains = {name: effects.possible_gain(own, self._best, optimism) for name, own in waiting.items()}
+            worth = {name: gain * (1 - budget.share(name, size)) for name, gain in gains.items() if gain > _LEAST_GAIN}
+            if worth:
+                return waiting[max(worth, key=lambda name: worth[name])]
+        return None
 
     def _add_step(self, candidate: Candidate, size: int) -> None:
         """Compare a combination with the best so far."""

@@ -46,7 +46,7 @@ def test_the_model_is_liblinears_under_the_same_costs(problem, tree, how):
 def test_whole_weights_are_repetitions(problem, tree):
     X, Y = problem
     rows = np.repeat(np.arange(120), WEIGHTS.astype(int))
-    repeated = lt.LabelTreeClassifier(tree=tree, C=1.0, **TIGHT).fit(X[rows], Y[rows])
+    repeated = lt.LabelTreeClassifier(tree=tree, **TIGHT).fit(X[rows], Y[rows])
     np.testing.assert_allclose(fitted_scores(tree, problem, WEIGHTS, C=1.0), all_scores(repeated, X), atol=2e-3)
 
 

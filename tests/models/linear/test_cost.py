@@ -5,9 +5,17 @@ import pytest
 import scipy.sparse as sp
 
 import labeltrees as lt
+from labeltrees._losses import LOSSES
 from labeltrees.errors import InputError
 from labeltrees.models.linear import cost
-from labeltrees.models.linear.cost import choose_by_losses, costs_of_nodes, draw_samples, nearest_to_one
+from labeltrees.models.linear.cost import (
+    CostSample,
+    HeldOutLosses,
+    choose_by_losses,
+    costs_of_nodes,
+    draw_samples,
+    nearest_to_one,
+)
 from labeltrees.models.linear.problem import make_problem
 from labeltrees.models.linear.settings import LinearSettings
 from labeltrees.models.linear.train import train_linear
@@ -114,9 +122,19 @@ def test_few_passes_choose_the_cost_of_many(noise, monkeypatch):
 
 
 def test_few_points_use_a_cost_of_one():
-    assert draw_samples(100, lt.flat_tree(40), np.ones(1, np.int64), 0) == []
+    assert draw_samples(99, lt.flat_tree(40), np.ones(1, np.int64), 0) == []
     assert choose_by_losses([], [], "squared_hinge").C == (1.0,)
-    assert fit(*make_data(0.0, n=100)).stats_["C"] == [1.0]
+    assert fit(*make_data(0.0, n=99)).stats_["C"] == [1.0]
+
+
+def test_with_few_points_the_cost_is_higher_than_that_of_the_lowest_loss():
+    losses = LOSSES["squared_hinge"].costs
+    curve = 100 + 10 * np.square(np.log(losses) - np.log(0.25))
+    found = HeldOutLosses(curve[None], np.array([1000.0]), np.array([500]))
+    for n_points, factor in ((100, 2.0), (400, 1.5), (10**6, 1.0)):
+        sample = CostSample(np.zeros(n_points, np.uint8), np.zeros((1, 4), np.int64), np.zeros(1, np.int64))
+        (cost,) = choose_by_losses([sample], [found], "squared_hinge").C
+        assert cost == pytest.approx(factor * nearest_to_one(curve, 1000.0, losses), rel=0.05)
 
 
 def test_a_cost_near_one_is_chosen_if_its_loss_is_close_to_the_lowest():
@@ -175,9 +193,9 @@ def test_the_costs_are_saved_with_the_model(tmp_path):
 def test_with_few_points_several_sets_are_held_out():
     tree, work = lt.flat_tree(40), np.ones(1, np.int64)
     few, many = (draw_samples(n, tree, work, 0) for n in (500, 20_000))
-    assert (len(few), len(many)) == (5, 1)
+    assert (len(few), len(many)) == (10, 1)
     assert all(sample.held_out.sum() == 50 for sample in few)
-    assert len({sample.held_out.tobytes() for sample in few}) == 5
+    assert len({sample.held_out.tobytes() for sample in few}) == 10
     assert all(np.array_equal(sample.groups, few[0].groups) for sample in few)
 
 

@@ -150,10 +150,10 @@ def test_points_whose_labels_are_not_in_a_given_tree_count_as_having_none(proble
 
 def test_scores_of_several_trees_are_averaged(problem):
     X, Y = problem
-    model = lt.LabelTreeClassifier(n_trees=3, fanout=2, tradeoff=0, beam=None).fit(X, Y)
+    model = lt.LabelTreeClassifier(n_trees=3, fanout=2, tradeoff=0, beam=None, C=1.0).fit(X, Y)
     assert len(model.trees_) == 3
     assert model.trees_[0] != model.trees_[1] != model.trees_[2]
-    alone = [lt.LabelTreeClassifier(tree=tree, beam=None).fit(X, Y) for tree in model.trees_]
+    alone = [lt.LabelTreeClassifier(tree=tree, beam=None, C=1.0).fit(X, Y) for tree in model.trees_]
     mean = np.mean([all_scores(single, X) for single in alone], axis=0)
     labels, scores = model.predict_topk(X, 3)
     for row in range(120):
