@@ -193,7 +193,8 @@ def test_a_predictor_answers_as_the_model(model, named, problem):
     ids, _ = named.predictor(2)(X[[0]])
     assert named.classes_[ids].tolist() == named.predict_topk(X[[0]], 2)[0][0].tolist()
     labels, scores = model.predict_topk(X[[0]], 3, beam=1)
-    same(model.predictor(3, beam=1)(X[[0]]), (labels[0], scores[0]))
+    found = labels[0] >= 0  # one path may find fewer labels; a predictor leaves the others out
+    same(model.predictor(3, beam=1)(X[[0]]), (labels[0][found], scores[0][found]))
     with pytest.raises(lt.errors.InputError, match="search must be"):
         model.predictor(search="x")
 
