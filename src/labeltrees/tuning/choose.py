@@ -245,7 +245,7 @@ def run_search(search: Search, trees: TreeRounds | None) -> bool:
     """Run the stages; return whether Ctrl-C ended them."""
     try:
         search.screen()
-        search.combine()
+        search.combine(with_trees=trees is not None)
         if trees is not None or search.best is None:
             search.compare_trees(trees or TreeRounds({AS_GIVEN: {}}, AS_GIVEN))
     except KeyboardInterrupt:

@@ -32,7 +32,7 @@ from labeltrees.tuning.trial import CAREFUL, QUICK, USUAL, Timing
 
 _FACTOR = 3  # between the sizes of samples
 MIN_POINTS, MIN_POINTS_IN_A_HURRY = 2000, 400  # of a sample; the latter with a time budget
-_SCREEN_UNTIL = 0.5  # the share of the time budget for trying changes alone
+_SCREEN_UNTIL, _COMBINE_UNTIL = 0.5, 0.7  # shares of the time budget: for changes alone; for combinations, before trees
 _PER_KIND = 2  # maximum number of changes of one kind that go on to the next size, and into combinations
 # Standard errors that a gain must exceed. The best of many changes gains by luck; those that are expected to gain need
 # less evidence.
@@ -242,8 +242,8 @@ class Search:
 
     # Changes together.
 
-    def combine(self) -> None:
-        """Try combinations, those that may gain most first, as long as there is time."""
+    def combine(self, *, with_trees: bool = False) -> None:
+        """Try combinations, those that may gain most first, as long as there is time; leave some for trees if asked."""
         if not self.tried:
             return
         size = self._size_of_steps()
@@ -254,7 +254,7 @@ class Search:
         if first:
             self._add_step(first, size)
         for _ in range(_MAX_STEPS) if self.study.budget.seconds is None else itertools.count():
-            candidate = self._next(size)
+            candidate = self._next(size, _COMBINE_UNTIL if with_trees else 1.0)
             if candidate is None:
                 break
             self._run([candidate], size, timing=self._timing)
@@ -281,7 +281,7 @@ class Search:
                 return size
         return min(n_points, *self.sizes())
 
-    def _next(self, size: int) -> Candidate | None:
+    def _next(self, size: int, until: float) -> Candidate | None:
         """Return the combination that is most worth its time, of those that may gain over the best so far.
 
         Its possible gain counts less the more of the remaining time it takes, which other trials could use.
@@ -293,7 +293,7 @@ class Search:
             if (name, size) in self._timed or any(change in self._slow for change in candidate):
                 continue
             # With a limit of latency, changes are added one by one, to find those that are too slow.
-            if (n_new == 1 or not self.limits.has_latency) and budget.has_time(name, size, best=best):
+            if (n_new == 1 or not self.limits.has_latency) and budget.has_time(name, size, until, best):
                 waiting[name] = candidate
         for optimism in _OPTIMISM if budget.seconds is not None else _OPTIMISM[:1]:
             gains = {name: effects.possible_gain(own, self._best, optimism) for name, own in waiting.items()}
