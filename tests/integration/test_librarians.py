@@ -221,7 +221,9 @@ def test_unsure_answers_are_broader(folder):
 
 def find_unsure(model):
     """Return a text and a threshold for which the answer is a broader label."""
-    for text, threshold in itertools.product(["paw", "bud", "city", "paw study"], (0.95, 0.9, 0.8, 0.7, 0.6)):
+    for text, threshold in itertools.product(
+        ["paw", "bud", "city", "paw study", "paw bud"], (0.99, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5)
+    ):
         if model.predict_topk([text], 1, threshold=threshold)[0][0, 0] is None:
             label = model.predict_topk([text], 1, threshold=threshold, broader=True)[0][0, 0]
             if label is not None:

@@ -167,7 +167,7 @@ def test_point_weights_can_be_routed(problem):
     with config_context(enable_metadata_routing=True):
         model = lt.LabelTreeClassifier().set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
         search = GridSearchCV(model, {"C": [1.0]}, cv=3, error_score="raise").fit(X, Y, sample_weight=weight)
-    expected = lt.LabelTreeClassifier().fit(X, Y, weight)
+    expected = lt.LabelTreeClassifier(C=1.0).fit(X, Y, weight)
     np.testing.assert_array_equal(search.predict(X).toarray(), expected.predict(X).toarray())
 
 
