@@ -40,7 +40,7 @@ def test_words_are_stemmed_once(monkeypatch):
     asked = []
 
     class Counting:
-        def __init__(self, language):
+        def __init__(self, language, max_cache_size=10_000):
             self._own = Stemmer.Stemmer(language)
 
         def stemWords(self, words):

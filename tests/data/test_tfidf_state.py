@@ -151,7 +151,7 @@ def stemmer(monkeypatch):
     """A stand-in for PyStemmer that cuts words to four letters."""
 
     class Stemmer:
-        def __init__(self, language):
+        def __init__(self, language, max_cache_size=10_000):
             if language != "german":
                 raise KeyError(language)
 
