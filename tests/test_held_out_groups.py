@@ -41,8 +41,8 @@ def assert_whole(groups, is_held_out):
 
 def test_everything_that_holds_out_points_keeps_groups_together():
     groups = np.random.default_rng(0).integers(0, 80, 1000)
-    mask = draw_samples(1000, lt.flat_tree(20), np.ones(1, np.int64), 0, groups)[0].held_out.astype(bool)
-    assert_whole(groups, mask)
+    sample = draw_samples(1000, lt.flat_tree(20), np.ones(1, np.int64), np.full(1, 1000), 0, groups)[0]
+    assert_whole(groups, sample.held_out.astype(bool))
     for held_out in (_split(1000, 0, groups)[1], hold_out(1000, 0.2, 0, None, groups)[1]):
         assert_whole(groups, np.isin(np.arange(1000), held_out))
 

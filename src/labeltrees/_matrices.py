@@ -21,6 +21,7 @@ from labeltrees.errors import InputError
 Float32s = NDArray[np.float32]
 Float64s = NDArray[np.float64]
 Int32s = NDArray[np.int32]
+Bools = NDArray[np.bool_]
 Int64s = NDArray[np.int64]
 
 _LARGEST_INT32 = 2**31 - 1

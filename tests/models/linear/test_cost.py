@@ -122,7 +122,7 @@ def test_few_passes_choose_the_cost_of_many(noise, monkeypatch):
 
 
 def test_few_points_use_a_cost_of_one():
-    assert draw_samples(99, lt.flat_tree(40), np.ones(1, np.int64), 0) == []
+    assert draw_samples(99, lt.flat_tree(40), np.ones(1, np.int64), np.full(1, 99), 0) == []
     assert choose_by_losses([], [], "squared_hinge").C == (1.0,)
     assert fit(*make_data(0.0, n=99)).stats_["C"] == [1.0]
 
@@ -132,7 +132,8 @@ def test_with_few_points_the_cost_is_higher_than_that_of_the_lowest_loss():
     curve = 100 + 10 * np.square(np.log(losses) - np.log(0.25))
     found = HeldOutLosses(curve[None], np.array([1000.0]), np.array([500]))
     for n_points, factor in ((100, 2.0), (400, 1.5), (10**6, 1.0)):
-        sample = CostSample(np.zeros(n_points, np.uint8), np.zeros((1, 4), np.int64), np.zeros(1, np.int64))
+        none, marks = np.zeros(1, np.int64), np.zeros(n_points, np.uint8)
+        sample = CostSample(marks, np.zeros((1, 4), np.int64), none, none, marks)
         (cost,) = choose_by_losses([sample], [found], "squared_hinge").C
         assert cost == pytest.approx(factor * nearest_to_one(curve, 1000.0, losses), rel=0.05)
 
@@ -192,7 +193,7 @@ def test_the_costs_are_saved_with_the_model(tmp_path):
 
 def test_with_few_points_several_sets_are_held_out():
     tree, work = lt.flat_tree(40), np.ones(1, np.int64)
-    few, many = (draw_samples(n, tree, work, 0) for n in (500, 20_000))
+    few, many = (draw_samples(n, tree, work, np.full(1, n), 0) for n in (500, 20_000))
     assert (len(few), len(many)) == (10, 1)
     assert all(sample.held_out.sum() == 50 for sample in few)
     assert len({sample.held_out.tobytes() for sample in few}) == 10
@@ -205,3 +206,31 @@ def test_losses_that_differ_between_held_out_points_leave_the_cost_near_one():
     clear, unclear = (nearest_to_one(curve, 100.0, tried, errors=np.full(4, error)) for error in (0.1, 6.0))
     assert clear < 0.5
     assert unclear == 1.0
+
+
+def test_nodes_with_many_points_are_tried_on_some_of_them():
+    tree = fit(*make_data(0.1)).tree_
+    rows = np.full(tree.n_nodes, cost.MAX_ROWS)
+    rows[0] = 3_000_000
+    (sample,) = draw_samples(3_000_000, tree, np.full(tree.n_nodes, 10**6), rows, 0)
+    assert np.array_equal(sample.halvings, np.where(sample.groups[:, 0] == 0, 3, 0))
+    for halvings in (1, 2, 3):
+        survive = sample.point_halvings >= halvings
+        assert survive.mean() == pytest.approx(0.5**halvings, rel=0.02)
+        assert sample.held_out[survive].mean() == pytest.approx(0.1, rel=0.05)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_points_in_parts_are_halved_alike(weighted, monkeypatch, tmp_path):
+    X, Y = make_data(0.3, n=2000)
+    Y = sp.csr_array(sp.diags_array((np.arange(2000) % 50 > 0).astype(float)) @ Y)  # some points have no label
+    Y.eliminate_zeros()
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, 2000) if weighted else None
+    lt.write_parts(lt.Dataset(X, Y, sample_weight=weights), tmp_path / "parts", 300)
+    model = lt.LabelTreeClassifier(fanout=8, leaf_size=8, tradeoff=0.0)
+    whole = model.fit(X, Y, sample_weight=weights).stats_
+    monkeypatch.setattr(cost, "MAX_ROWS", 300)
+    here = model.fit(X, Y, sample_weight=weights).stats_
+    parts = model.fit(lt.open_parts(tmp_path / "parts")).stats_
+    assert here["C_losses"] == parts["C_losses"]
+    assert here["C_losses"][0] != whole["C_losses"][0]

@@ -62,6 +62,8 @@ class Blocks(ABC):
     n_blocks, n_points, n_features, n_labels : int
     n_values : int
         Number of values in X.
+    first_points : list of int
+        The number of each block's first point among all points.
     """
 
     key: str
@@ -71,6 +73,7 @@ class Blocks(ABC):
     n_features: int
     n_labels: int
     n_values: int
+    first_points: list[int]
 
     @abstractmethod
     def block(self, number: int) -> Block:
@@ -100,6 +103,7 @@ class OneBlock(Blocks):
         self.X, self.Y, self.weights = X, Y, weights
         self.n_points, self.n_features, self.n_labels = X.n_points, X.n_features, Y.n_labels
         self.n_values = int(X.matrix.nnz if is_sparse(X.matrix) else X.matrix.size)
+        self.first_points = [0]
 
     def block(self, number: int) -> Block:
         """Return all points."""
@@ -122,6 +126,7 @@ class PartBlocks(Blocks):
         self.data, self.key, self.n_blocks = data, data.manifest.fingerprint(), len(data.parts)
         self.n_points, self.n_features, self.n_labels = data.n_points, data.n_features, data.n_labels
         self.n_values = sum(part.n_values for part in data.manifest.parts)
+        self.first_points = [part.first_point for part in data.parts]
 
     def __reduce__(self) -> Any:
         return PartBlocks, (self.data,)

@@ -30,6 +30,7 @@ MAX_DEPTH = 7  # deeper nodes use the C of this depth
 SAMPLED = 0.06  # share of the training work of each depth that is tried at every C
 SAMPLED_OF_ALL = 0.015  # share of the work of the whole tree: depths with little work are sampled more
 PASSES = 12  # maximum at each C: it starts from the previous solution, so more passes change little
+MAX_ROWS = 400_000  # nodes with more points are tried on a random half, quarter, ... of them
 TOLERANCE = 0.005  # share of the loss reduction given up to keep C near 1
 STEPS = 16  # interpolated values of C between two that are tried
 MIN_GROUPS = 6  # minimum tried per depth: with 2, C of small trees depends on the seed
@@ -72,13 +73,18 @@ def settle_cost(routed: RoutedTree, groups: Int64s | None, runner: Runner) -> tu
         return C, {"C": [float(one) for one in np.atleast_1d(C)]}
     started = time.perf_counter()
     loss, found = inputs.settings.loss, []
-    samples = draw_samples(inputs.points.n_points, routed.grown.tree, routed.sizes.values, inputs.seed, groups)
+    n_points, sizes = inputs.points.n_points, routed.sizes
+    rows = np.minimum(sizes.pairs, n_points)
+    samples = draw_samples(n_points, routed.grown.tree, sizes.values, rows, inputs.seed, groups)
     for number, sample in enumerate(samples):
-        held_out = runner.results.store(f"held-out-{number}" if number else "held-out", {"held_out": sample.held_out})
+        arrays = {"held_out": sample.held_out, "halvings": sample.point_halvings}
+        held_out = runner.results.store(f"held-out-{number}" if number else "held-out", arrays)
         cuts = _cut_sample(sample, len(LOSSES[loss].costs), routed, runner)
-        shared = {"inputs": inputs, "held_out": held_out}
         how = {"n_jobs": runner.n_jobs, "spill_above": runner.task_bytes // 2}
-        tasks = [Task(validate_groups, {**shared, "groups": sample.groups[cut].tolist()}, how) for cut in cuts]
+        tasks = []
+        for cut in cuts:
+            of_task = {"groups": sample.groups[cut].tolist(), "halvings": int(sample.halvings[cut[0]])}
+            tasks.append(Task(validate_groups, {"inputs": inputs, "held_out": held_out, **of_task}, how))
         runner.run("Choosing C", tasks)
         found.append(_join_losses([runner.results[task.name] for task in tasks], np.concatenate(cuts)))
     choice = choose_by_losses(samples, found, loss)
@@ -96,11 +102,17 @@ class CostSample(NamedTuple):
         Groups of children as rows (node, first edge, number of edges, stride), by depth.
     level : int64 (n_groups,)
         Depth of each group's node.
+    halvings : int64 (n_groups,)
+        How often the points of each group's node are halved: nodes with many points are tried on some of them.
+    point_halvings : uint8 (n_points,)
+        How many halvings each point survives.
     """
 
     held_out: NDArray[np.uint8]
     groups: NDArray[np.int64]
     level: NDArray[np.int64]
+    halvings: NDArray[np.int64]
+    point_halvings: NDArray[np.uint8]
 
 
 class HeldOutLosses(NamedTuple):
@@ -112,9 +124,14 @@ class HeldOutLosses(NamedTuple):
 
 
 def draw_samples(
-    n_points: int, tree: LabelTree, work: NDArray[np.int64], seed: int, groups: Int64s | None = None
+    n_points: int,
+    tree: LabelTree,
+    work: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    seed: int,
+    groups: Int64s | None = None,
 ) -> list[CostSample]:
-    """Return samples, none for too few points; they depend on the seed, the tree, `work` and `groups`.
+    """Return samples, none for too few points; they depend on the seed, the tree, `work`, `rows` and `groups`.
 
     They share the groups of children and differ in their held-out points.
 
@@ -122,6 +139,8 @@ def draw_samples(
     ----------
     work : int64 (n_nodes,)
         Upper bound of the number of values in the rows of each node's points.
+    rows : int64 (n_nodes,)
+        Upper bound of the number of each node's points.
     groups : int64 (n_points,), optional
         Points with the same number are held out together.
     """
@@ -132,6 +151,8 @@ def draw_samples(
     order, n_held_out = draw_held_out(n_points, n_wanted, rng, groups)
     depth = np.minimum(tree.node_depth, MAX_DEPTH)
     levels = range(int(depth.max()) + 1)
+    halvings = np.ceil(np.log2(np.maximum(rows / MAX_ROWS, 1))).astype(np.int64)
+    work = work >> halvings
     least = SAMPLED_OF_ALL * float((work * np.diff(tree.child_ptr)).sum())
     children = [_sample_groups(np.flatnonzero(depth == level), tree, work, least, rng) for level in levels]
     sampled, level_of = np.concatenate(children), np.repeat(levels, list(map(len, children)))
@@ -139,20 +160,27 @@ def draw_samples(
     for _ in range(min(MAX_REPEATS, max(1, -(-ENOUGH_HELD_OUT // max(n_held_out, 1))))):
         held_out = np.zeros(n_points, np.uint8)
         held_out[order[:n_held_out]] = 1
-        found.append(CostSample(held_out, sampled, level_of))
+        survives = np.zeros(n_points, np.uint8)
+        if halvings.any():
+            survives = (rng.geometric(0.5, n_points) - 1).astype(np.uint8)
+        found.append(CostSample(held_out, sampled, level_of, halvings[sampled[:, 0]], survives))
         order, n_held_out = draw_held_out(n_points, n_wanted, rng, groups)
     return found
 
 
 def _cut_sample(sample: CostSample, n_tried: int, routed: RoutedTree, runner: Runner) -> list[Any]:
-    """Cut a sample into tasks by work and memory. A task's nodes have one depth, so that none contains another."""
+    """Cut a sample into tasks by work and memory.
+
+    The nodes of a task have the same halvings and, on parts, one depth, so that none contains another.
+    """
     points, sizes = routed.inputs.points, routed.sizes
     if points.in_memory:
-        return [np.arange(len(sample.groups))]
+        return [np.flatnonzero(sample.halvings == own) for own in np.unique(sample.halvings)]
     nodes, n_threads = sample.groups[:, 0], check_n_jobs(runner.n_jobs)
     depth = routed.grown.tree.node_depth[nodes]
-    order = np.lexsort((routed.grown.layout.node_start[nodes], depth))  # stable: groups of a node stay in order
-    cost = sizes.values[nodes].astype(np.float64) * sample.groups[:, 2] * n_tried
+    # Stable: groups of a node stay in order.
+    order = np.lexsort((routed.grown.layout.node_start[nodes], sample.halvings, depth))
+    cost = (sizes.values[nodes] >> sample.halvings).astype(np.float64) * sample.groups[:, 2] * n_tried
     target = target_cost(float(cost.sum()))
     cuts: list[list[int]] = []
     spent, n_bytes, last = 0.0, 0, -1
@@ -160,7 +188,8 @@ def _cut_sample(sample: CostSample, n_tried: int, routed: RoutedTree, runner: Ru
         of_node = bundle_bytes(sizes, int(nodes[place]), points.n_points, points.n_features, n_threads)
         own_bytes = 0 if nodes[place] == nodes[last] and cuts else of_node
         is_full = spent + cost[place] > target or n_bytes + own_bytes > runner.task_bytes
-        if not cuts or is_full or depth[place] != depth[last]:
+        is_same = depth[place] == depth[last] and sample.halvings[place] == sample.halvings[last]
+        if not cuts or is_full or not is_same:
             cuts.append([])
             spent, n_bytes, own_bytes = 0.0, 0, of_node
         cuts[-1].append(place)
@@ -174,18 +203,21 @@ def validate_groups(
     inputs: TrainingInputs,
     held_out: str,
     groups: list[list[int]],
+    halvings: int,
     n_jobs: int | None = None,
     spill_above: int | None = None,
 ) -> Outcome:
-    """Return the losses of groups of children (rows of `CostSample.groups`)."""
+    """Return the losses of groups of children (rows of `CostSample.groups`), on points that survive the halvings."""
     grown = read_tree(results, inputs.tree, inputs.points.n_labels)
     sampled, is_held_out = np.array(groups, np.int64), results[held_out]["held_out"]
+    kept = np.asarray(results[held_out]["halvings"]) >= halvings if halvings else None
     if inputs.points.in_memory:
-        problem = whole_problem(results, inputs, grown.tree)
+        problem = whole_problem(results, inputs, grown.tree, kept)
+        is_held_out = is_held_out if kept is None else is_held_out[kept]
     else:
         nodes = np.unique(sampled[:, 0])
         piece = cut_subtrees(grown, nodes.tolist())
-        problem, _, points = piece_problem(results, inputs, piece, grown.layout, spill_above=spill_above)
+        problem, _, points = piece_problem(results, inputs, piece, grown.layout, kept=kept, spill_above=spill_above)
         edges = piece.child_ptr[piece.roots] - grown.tree.child_ptr[nodes]
         place = np.searchsorted(nodes, sampled[:, 0])
         sampled[:, 0], sampled[:, 1] = piece.roots[place], sampled[:, 1] + edges[place]

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from labeltrees import _core
 from labeltrees._matrices import (
+    Bools,
     CheckedX,
     CheckedY,
     Float32s,
@@ -165,13 +166,19 @@ def _check_label_cost(label_cost: Any, n_labels: int) -> Float32s | None:
     return np.ascontiguousarray(costs, dtype=np.float32)
 
 
-def whole_problem(results: Results, inputs: TrainingInputs, tree: LabelTree) -> _core.LinearProblem:
-    """Return the problem of a whole tree on points in memory."""
+def whole_problem(
+    results: Results, inputs: TrainingInputs, tree: LabelTree, kept: Bools | None = None
+) -> _core.LinearProblem:
+    """Return the problem of a whole tree on points in memory: all of them, or those that are kept."""
     points = inputs.points
     assert isinstance(points, OneBlock)
+    X, Y, weights, n_whole = points.X, points.Y, points.weights, points.n_values
     without = results[inputs.routes[0]]["without"]
-    costs = inputs.label_costs(results)
-    return _native(points.X, points.Y, points.weights, tree, costs, without, inputs.all_ones)
+    if kept is not None:
+        X, Y = CheckedX(X.matrix[kept]), CheckedY(Y.matrix[kept])
+        weights = None if weights is None else weights[kept]
+        without = (np.cumsum(kept, dtype=np.int32) - 1)[without[kept[without]]]
+    return _native(X, Y, weights, tree, inputs.label_costs(results), without, inputs.all_ones, n_whole)
 
 
 def _native(
@@ -182,6 +189,7 @@ def _native(
     label_cost: Float32s | None,
     without: Int32s,
     all_ones: bool,
+    n_whole: int = 0,
 ) -> _core.LinearProblem:
     labels = Y.matrix
     rows: Any = X.rows
@@ -205,6 +213,7 @@ def _native(
         label_cost=label_cost,
         extra_indptr=extra_indptr if has_extra else None,
         extra_points=without if has_extra else None,
+        n_whole=n_whole,
     )
 
 
@@ -237,25 +246,41 @@ class RoutedPairs(NamedTuple):
     without: Int32s
 
 
-def read_pairs(result: Result, ranges: list[tuple[int, int]], with_root: bool) -> RoutedPairs:
-    """Return the pairs of a routed block whose positions are in some ranges, ascending."""
+def read_pairs(
+    result: Result, ranges: list[tuple[int, int]], with_root: bool, kept: Bools | None = None
+) -> RoutedPairs:
+    """Return the pairs of a routed block whose positions are in some ranges, ascending; of kept points, if given."""
     positions, rows, values = result["positions"], result["rows"], result.get("values")
     # Of the same type, in one call: otherwise all positions would be converted for every range.
     bounds = np.searchsorted(positions, np.array(ranges, positions.dtype).reshape(-1))
     cuts = [slice(begin, end) for begin, end in bounds.reshape(-1, 2).tolist()]
-    return RoutedPairs(
+    found = RoutedPairs(
         np.concatenate([positions[cut] for cut in cuts]).astype(np.int64),
         np.concatenate([rows[cut] for cut in cuts]),
         None if values is None else np.concatenate([values[cut] for cut in cuts]),
         np.array(result["without"]) if with_root else np.zeros(0, np.int32),
     )
+    if kept is None:
+        return found
+    here = kept[found.rows]
+    own = None if found.values is None else found.values[here]
+    return RoutedPairs(found.positions[here], found.rows[here], own, found.without[kept[found.without]])
 
 
 def piece_problem(
-    results: Results, inputs: TrainingInputs, piece: TreePiece, layout: Layout, *, spill_above: int | None = None
+    results: Results,
+    inputs: TrainingInputs,
+    piece: TreePiece,
+    layout: Layout,
+    *,
+    kept: Bools | None = None,
+    spill_above: int | None = None,
 ) -> PieceProblem:
-    """Gather the points of a piece from all blocks."""
-    pairs = [read_pairs(results[route], piece.ranges, piece.root >= 0) for route in inputs.routes]
+    """Gather the points of a piece from all blocks: all of them, or those that are kept."""
+    pairs = []
+    for route, first in zip(inputs.routes, inputs.points.first_points, strict=True):
+        own = None if kept is None else kept[first:]
+        pairs.append(read_pairs(results[route], piece.ranges, piece.root >= 0, own))
     wanted = [np.concatenate([block.rows, block.without]) for block in pairs]
     gathered = inputs.points.gather(wanted, scale=inputs.scale, spill_above=spill_above, folder=results.folder)
     rows = gathered.rows
