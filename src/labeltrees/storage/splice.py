@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from labeltrees import _core
@@ -170,10 +171,10 @@ def index_ranges(starts: Int64s, ends: Int64s) -> Int64s:
 
 def take_rows(weights: LinearWeights, rows: Int64s) -> LinearWeights:
     """Return some of the classifiers, in the order of `rows`."""
-    lengths = np.diff(weights.indptr)[rows]
-    entries = index_ranges(weights.indptr[rows], weights.indptr[rows] + lengths)
-    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    return LinearWeights(indptr, weights.features[entries], weights.values[entries], weights.bias[rows])
+    indptr = weights.indptr if weights.indptr[-1] >= 2**31 else weights.indptr.astype(np.int32)  # of the features' type
+    shape = (len(weights.bias), int(weights.features.max(initial=0)) + 1)
+    found = sp.csr_array((weights.values, weights.features, indptr), shape=shape, copy=False)[rows]
+    return LinearWeights(found.indptr.astype(np.int64), found.indices.astype(np.int32), found.data, weights.bias[rows])
 
 
 def join_rows(parts: list[LinearWeights]) -> LinearWeights:

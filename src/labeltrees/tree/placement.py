@@ -296,15 +296,13 @@ class _Growing:
         return PlacedTree(tree, old_edge, old_node, n_placed, self.n_split, self.n_rebuilt, moved)
 
     def _old_edges(self, child_ptr: Int64s, flat: Int64s, old_node: Int64s) -> Int64s:
-        old_edge = np.full(len(flat), -1, np.int64)
-        tree = self.tree
-        for node in np.flatnonzero(old_node >= 0).tolist():
-            first, last = int(child_ptr[node]), int(child_ptr[node + 1])
-            begin, end = tree.child_ptr[old_node[node]], tree.child_ptr[old_node[node] + 1]
-            own, before = flat[first:last], tree.children[begin:end].astype(np.int64)
-            if len(own) == len(before) and np.array_equal(own, before):
-                old_edge[first:last] = np.arange(begin, end)
-                continue
-            place = {child: int(begin) + i for i, child in enumerate(before.tolist())}
-            old_edge[first:last] = [place.get(child, -1) for child in own.tolist()]
-        return old_edge
+        """Return the old edge of every edge whose child was already a child of the same node, -1 for the others."""
+        tree, n_children = self.tree, len(self.children)
+        # A child's place in one array: nodes first, then labels.
+        place_of = np.where(flat >= 0, flat, n_children + ~flat)
+        before = tree.children.astype(np.int64)
+        edge_of = np.full(n_children + len(self.weights), -1, np.int64)
+        edge_of[np.where(before >= 0, before, n_children + ~before)] = np.arange(len(before))
+        owner = np.append(np.repeat(np.arange(tree.n_nodes), np.diff(tree.child_ptr)), -2)  # the last: of no edge
+        old_edge = edge_of[place_of]
+        return np.where(owner[old_edge] == np.repeat(old_node, np.diff(child_ptr)), old_edge, -1)

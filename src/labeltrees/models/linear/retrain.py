@@ -170,8 +170,10 @@ def warm_problems(
     of_node = np.searchsorted(tree.child_ptr, edges, side="right") - 1
     nodes = np.unique(of_node)
     new, old = (_sorted_pairs(layout, points.Y, None, wanted) for wanted in (points.is_new, ~points.is_new))
-    n_new = new.node_end[nodes] - new.node_start[nodes]
-    n_old = old.node_end[nodes] - old.node_start[nodes]
+    total = int(points.is_new.sum())
+    # At most all points: one with several labels below a node counts once.
+    n_new = np.minimum(new.node_end[nodes] - new.node_start[nodes], total)
+    n_old = np.minimum(old.node_end[nodes] - old.node_start[nodes], len(points.is_new) - total)
     n_for_one = np.maximum(n_old / (SAMPLED * np.maximum(n_new, 1)), 1)
     strides = (1 << np.log2(n_for_one).astype(np.int64)).astype(np.int64)
     draw = np.random.default_rng([seed, len(points.is_new)]).random(len(points.is_new))
