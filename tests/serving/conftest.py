@@ -1,5 +1,6 @@
 """Small models, and requests to an application without a network."""
 
+import os
 import socket
 import subprocess
 import sys
@@ -86,7 +87,12 @@ class Server:
         self.url = f"http://127.0.0.1:{self.port}"
         code = "from labeltrees.cli.main import main; main()"
         arguments = ["serve", str(folder), "--port", str(self.port), "--workers", str(workers), *options]
-        self.process = subprocess.Popen([sys.executable, "-c", code, *arguments])
+        variables = dict(os.environ)
+        if "tsan" in variables.get("LD_PRELOAD", ""):
+            # After a fork of a process with threads, ThreadSanitizer delivers no signals: workers would not stop.
+            # The server runs without it, on the installed package.
+            del variables["LD_PRELOAD"], variables["PYTHONPATH"]
+        self.process = subprocess.Popen([sys.executable, "-c", code, *arguments], env=variables)
         if wait:
             self.wait_until_ready()
 

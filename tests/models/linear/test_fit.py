@@ -1,5 +1,6 @@
 """A fit gives the same bytes in memory and in parts, keeps to a limit of memory, and continues after interruptions."""
 
+import os
 import pickle
 import subprocess
 import sys
@@ -233,6 +234,9 @@ print(peak_bytes() - before)
 """
 
 
+@pytest.mark.skipif(
+    "tsan" in os.environ.get("LD_PRELOAD", ""), reason="ThreadSanitizer records accesses to memory in memory"
+)
 def test_the_limit_is_kept(tmp_path):
     rng = np.random.default_rng(0)
     X = sp.random_array((8000, 1500), density=0.03, rng=rng, dtype=np.float32, format="csr")
