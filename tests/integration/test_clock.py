@@ -62,5 +62,5 @@ def test_finished_tasks_are_recognised(tmp_path):
 def test_a_choice_has_its_time(tmp_path):
     rng = np.random.default_rng(0)
     data = lt.Dataset(rng.random((80, 6)), rng.random((80, 9)) < 0.3)
-    chosen = lt.choose(data, max_precision_loss=0.5, time_budget=3)
+    chosen = lt.choose(data, max_precision_loss=0.5, time_budget=60)
     assert len(chosen.result.table) > 1

@@ -45,6 +45,10 @@ def wait_for(child):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")
+@pytest.mark.skipif(
+    "tsan" in os.environ.get("LD_PRELOAD", ""),
+    reason="ThreadSanitizer ends a fork whose new threads have the addresses of threads of its parent",
+)
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Python warns about forking with threads
 @pytest.mark.parametrize("make_case", [linear_case, text_case])
 def test_a_child_can_predict_that_was_forked_while_threads_predict(make_case):

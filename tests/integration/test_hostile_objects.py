@@ -4,6 +4,7 @@ All of them end in an answer or in an error of ours. Before they were read once 
 ended the process with a segmentation fault.
 """
 
+import os
 import threading
 
 import numpy as np
@@ -343,6 +344,10 @@ def test_an_object_with_half_of_a_csr_row_is_refused(answer):
 
 # Arrays that another thread changes.
 
+writes_during_reads = pytest.mark.skipif(
+    "tsan" in os.environ.get("LD_PRELOAD", ""), reason="the test itself is a race, which ThreadSanitizer reports"
+)
+
 
 class Writer:
     """Writes to arrays from another thread while a block runs."""
@@ -372,6 +377,7 @@ def large_points():
     return X, Y
 
 
+@writes_during_reads
 def test_matrices_that_another_thread_changes_during_a_fit():
     X, Y = large_points()
     bad = np.full_like(X.indices, 2**31 - 1), np.full_like(X.indptr, 10**9), np.full_like(X.data, np.nan)
@@ -389,6 +395,7 @@ def test_matrices_that_another_thread_changes_during_a_fit():
                 ends_well(lambda: lt.pifa(X, Y))
 
 
+@writes_during_reads
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # of NumPy's sum, if the values change in between
 def test_dense_matrices_that_another_thread_changes_during_a_fit():
     X, Y = large_points()
@@ -398,6 +405,7 @@ def test_dense_matrices_that_another_thread_changes_during_a_fit():
             ends_well(lambda normalize=normalize: lt.LabelTreeClassifier(normalize=normalize).fit(dense, Y))
 
 
+@writes_during_reads
 def test_queries_that_another_thread_changes_during_a_search():
     X, Y = large_points()
     model = lt.LabelTreeClassifier(n_jobs=2).fit(X, Y)
