@@ -32,7 +32,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # Dask's own, when workers en
 
 @pytest.fixture(scope="module")
 def client():
-    with connect("local", 2, "1GiB") as client:
+    with connect("local", 2, "4GiB") as client:  # a sanitizer needs most of it
         yield client
 
 

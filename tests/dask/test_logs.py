@@ -30,7 +30,7 @@ SETTINGS = {
 
 @pytest.fixture(scope="module")
 def client():
-    with connect("local", 2, "1GiB") as client:
+    with connect("local", 2, "4GiB") as client:  # a sanitizer needs most of it
         yield client
 
 
