@@ -20,6 +20,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.sanitizers import server_variables
+
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -200,7 +202,7 @@ def run_python(block: Block, page: str, names: dict[str, Any]) -> None:
 
 @contextlib.contextmanager
 def _server(command: str) -> Iterator[None]:
-    process = subprocess.Popen(["/bin/sh", "-c", f"exec {command}"])
+    process = subprocess.Popen(["/bin/sh", "-c", f"exec {command}"], env=server_variables())
     try:
         for _ in range(300):
             with contextlib.suppress(OSError), urllib.request.urlopen(f"{_SERVER}/ready", timeout=2):

@@ -1,6 +1,5 @@
 """Small models, and requests to an application without a network."""
 
-import os
 import socket
 import subprocess
 import sys
@@ -16,6 +15,7 @@ httpx2 = pytest.importorskip("httpx2", reason="httpx2 is not installed")
 from starlette.testclient import TestClient  # noqa: E402
 
 import labeltrees as lt  # noqa: E402
+from tests.sanitizers import server_variables  # noqa: E402
 
 WORDS = ["red", "green", "blue", "apple", "pear", "plum", "stone", "river", "cloud", "tree"]
 
@@ -87,12 +87,7 @@ class Server:
         self.url = f"http://127.0.0.1:{self.port}"
         code = "from labeltrees.cli.main import main; main()"
         arguments = ["serve", str(folder), "--port", str(self.port), "--workers", str(workers), *options]
-        variables = dict(os.environ)
-        if "tsan" in variables.get("LD_PRELOAD", ""):
-            # After a fork of a process with threads, ThreadSanitizer delivers no signals: workers would not stop.
-            # The server runs without it, on the installed package.
-            del variables["LD_PRELOAD"], variables["PYTHONPATH"]
-        self.process = subprocess.Popen([sys.executable, "-c", code, *arguments], env=variables)
+        self.process = subprocess.Popen([sys.executable, "-c", code, *arguments], env=server_variables())
         if wait:
             self.wait_until_ready()
 

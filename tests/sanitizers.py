@@ -1,0 +1,14 @@
+"""Processes that tests start while a sanitizer is preloaded (make sanitize, make sanitize-threads)."""
+
+from __future__ import annotations
+
+import os
+
+
+def server_variables() -> dict[str, str]:
+    """Return the environment of a server: without ThreadSanitizer, on the installed package.
+
+    After a fork of a process with threads, ThreadSanitizer delivers no signals: workers would not stop.
+    """
+    left_out = ("LD_PRELOAD", "PYTHONPATH") if "tsan" in os.environ.get("LD_PRELOAD", "") else ()
+    return {name: value for name, value in os.environ.items() if name not in left_out}
