@@ -52,6 +52,7 @@ ARRAYS = {
     "copy_to_huge_pages": ["uint8"],
     "gather_dot": ["int32", "float32", "float32"],
     "dense_dot": ["float32", "float32"],
+    "sum_present": ["uint64", "uint64", "uint16"],
     "fasttext_entries": ["uint8"],
     "word_slots": ["uint8", "int64"],
 }

@@ -76,6 +76,7 @@ class Report {
 
 // Each compares `table` with the definition, or with the baseline.
 void test_sums(const simd::Kernels& table, Report& report);
+void test_bitmaps(const simd::Kernels& table, Report& report);
 void test_chunks(const simd::Kernels& table, Report& report);
 void test_selection(const simd::Kernels& table, Report& report);
 void test_training(const simd::Kernels& table, const simd::Kernels& baseline, Report& report);

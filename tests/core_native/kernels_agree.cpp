@@ -28,6 +28,24 @@ void test_sums(const simd::Kernels& table, Report& report) {
   }
 }
 
+void test_bitmaps(const simd::Kernels& table, Report& report) {
+  Random random(3);
+  for (int64_t n_words : {1, 2, 61}) {
+    std::vector<uint64_t> row(static_cast<size_t>(n_words), 0), query(row);
+    std::vector<uint16_t> weights;
+    double sum = 0;
+    for (int64_t bit = 0; bit < 64 * n_words; ++bit) {
+      const bool in_row = random.below(5) == 0, in_query = random.below(3) == 0;
+      row[bit / 64] |= uint64_t{in_row} << (bit % 64);
+      query[bit / 64] |= uint64_t{in_query} << (bit % 64);
+      if (!in_row) continue;
+      weights.push_back(static_cast<uint16_t>(0x3F80 + random.below(64)));  // 1 + 1/128 times a number below 64
+      sum += in_query ? 1.0 + (weights.back() - 0x3F80) / 128.0 : 0.0;
+    }
+    report.near("sum_present", table.sum_present(row.data(), query.data(), n_words, weights.data()), sum);
+  }
+}
+
 void test_texts(const simd::Kernels& table, Report& report) {
   Random random(2);
   const simd::TextKernels& text = table.text;
@@ -76,6 +94,7 @@ int main(int n_arguments, char** arguments) {
     simd::use_kernels(*name);
     native_tests::Report report(*name);
     native_tests::test_sums(simd::active_kernels(), report);
+    native_tests::test_bitmaps(simd::active_kernels(), report);
     native_tests::test_chunks(simd::active_kernels(), report);
     native_tests::test_selection(simd::active_kernels(), report);
     native_tests::test_training(simd::active_kernels(), baseline, report);

@@ -38,14 +38,12 @@ void add_rows(NativeEvidence& native, float weight, ConstArray<int64_t> indptr, 
               ConstArray<uint16_t> values, bool present) {
   Evidence& evidence = native.evidence;
   const ShortRows rows{indptr.data(), features.data(), values.data()};
-  // Of items: baskets have few items, and each has weights for few labels.
-  auto by_feature =
-      present ? std::make_shared<const TransposedRows>(rows, evidence.n_labels, evidence.n_features) : nullptr;
+  auto bits = present ? std::make_shared<const RowBits>(rows, evidence.n_labels, evidence.n_features) : nullptr;
   evidence.add({.measure = Kind::Measure::kSum,
                 .weight = weight,
                 .rows = rows,
                 .values = present ? QueryValues::kPresent : QueryValues::kUnit,
-                .by_feature = std::move(by_feature)});
+                .bits = std::move(bits)});
   keep(native, indptr, features, values);
 }
 

@@ -127,6 +127,9 @@ constexpr int64_t kMostPostings = 4096;
 // If the query has fewer features than (entries of the row) / kStepsPerFeature, each is looked up in the row.
 constexpr int64_t kStepsPerFeature = 16;
 
+// Rows with at most this number of weights have no bitmap: multiplying these with the query takes no longer.
+constexpr int64_t kShortRow = 64;
+
 // For kSearches features at once, the first of n places from `from` on whose column is not below the feature, or the
 // last place. The searches are branchless and interleaved, because each step of a search waits for the one before.
 constexpr size_t kSearches = 4;
@@ -166,44 +169,65 @@ float EvidenceScratch::row_sum(const ShortRows& rows, int32_t label) const {
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-TransposedRows::TransposedRows(const ShortRows& rows, int64_t n_rows, int64_t n_columns)
-    : indptr_(static_cast<size_t>(n_columns + 1)), rows_(rows.indptr[n_rows]), values_(rows.indptr[n_rows]) {
-  for (int64_t at = 0; at < rows.indptr[n_rows]; ++at) ++indptr_[rows.columns[at] + 1];
-  std::partial_sum(indptr_.begin(), indptr_.end(), indptr_.begin());
-  std::vector<int64_t> next(indptr_.begin(), indptr_.end() - 1);
-  for (int64_t row = 0; row < n_rows; ++row)
+RowBits::RowBits(const ShortRows& rows, int64_t n_rows, int64_t n_features)
+    : number_(static_cast<size_t>(n_features), 0), place_(static_cast<size_t>(n_rows), -1) {
+  int64_t n_long = 0, n_weights = 0;
+  for (int64_t row = 0; row < n_rows; ++row) {
+    const int64_t begin = rows.indptr[row], end = rows.indptr[row + 1];
+    if (end - begin <= kShortRow) continue;
+    place_[row] = n_long++;
+    n_weights += end - begin;
+    for (int64_t at = begin; at < end; ++at) number_[rows.columns[at]] = 1;
+  }
+  int32_t n_numbered = 0;  // features rise with their numbers, as they do in a row
+  for (int32_t& number : number_) number = number ? n_numbered++ : -1;
+  for (int32_t& number : number_) number = number < 0 ? n_numbered : number;
+  n_words_ = n_numbered / 64 + 1;
+  if (n_long * n_words_ * 8 > n_weights * 6) {  // more memory than the rows take
+    place_.assign(place_.size(), -1);
+    return;
+  }
+  words_.resize(static_cast<size_t>(n_long * n_words_), 0);
+  for (int64_t row = 0; row < n_rows; ++row) {
+    if (place_[row] < 0) continue;
+    uint64_t* words = words_.data() + place_[row] * n_words_;
     for (int64_t at = rows.indptr[row]; at < rows.indptr[row + 1]; ++at) {
-      const int64_t place = next[rows.columns[at]]++;
-      rows_[place] = static_cast<int32_t>(row);
-      values_[place] = rows.values[at];
+      const int32_t number = number_[rows.columns[at]];
+      words[number >> 6] |= uint64_t{1} << (number & 63);
     }
+  }
 }
 
-void EvidenceScratch::sum_by_feature(const TransposedRows& rows, int32_t n_labels, const int32_t* labels, int64_t n,
-                                     float* out) {
-  if (label_totals_.empty()) label_totals_.resize(static_cast<size_t>(n_labels), 0.0f);
-  float* totals = label_totals_.data();
-  for (int32_t feature : present_)
-    rows.for_each(feature,
-                  [&, value = dense_[feature]](int32_t label, float weight) { totals[label] += value * weight; });
-  for (int64_t i = 0; i < n; ++i) out[i] = totals[labels[i]];
-  for (int32_t feature : present_) rows.for_each(feature, [&](int32_t label, float) { totals[label] = 0.0f; });
+void RowBits::mark(const std::vector<int32_t>& features, std::vector<uint64_t>& bits) const {
+  bits.assign(static_cast<size_t>(n_words_), 0);
+  for (int32_t feature : features) bits[number_[feature] >> 6] |= uint64_t{1} << (number_[feature] & 63);
+}
+
+void EvidenceScratch::sum_present(const Kind& kind, const int32_t* labels, int64_t n, float* out) {
+  const ShortRows& rows = kind.rows;
+  const RowBits& bits = *kind.bits;
+  const simd::Kernels& kernels = simd::active_kernels();
+  bits.mark(present_, query_bits_);
+  const bool reads_all = static_cast<int64_t>(present_.size()) > 2 * bits.n_words();  // most lines of a row's weights
+  const auto prefetch = [&](int32_t label) {
+    const uint64_t* words = bits.of(label);
+    for (int64_t word = 0; words && word < bits.n_words(); word += 8) __builtin_prefetch(words + word);
+    const int64_t end = reads_all ? rows.indptr[label + 1] : 0;
+    for (int64_t at = rows.indptr[label]; at < end; at += 32) __builtin_prefetch(rows.values + at);
+  };
+  for (int64_t i = 0; i < n; ++i) {
+    if (i + 1 < n) prefetch(labels[i + 1]);
+    const uint64_t* words = bits.of(labels[i]);
+    out[i] = words
+                 ? kernels.sum_present(words, query_bits_.data(), bits.n_words(), rows.values + rows.indptr[labels[i]])
+                 : row_sum(rows, labels[i]);
+  }
 }
 
 void EvidenceScratch::measure_rows(const Evidence& evidence, const Kind& kind, const int32_t* labels, int64_t n,
                                    float* out) {
   const ShortRows& rows = kind.rows;
   fill_dense(evidence, kind.values);
-  if (kind.by_feature) {
-    int64_t by_feature = 0, by_label = 0;
-    for (int32_t feature : present_) by_feature += kind.by_feature->size_of(feature);
-    for (int64_t i = 0; i < n; ++i) by_label += rows.indptr[labels[i] + 1] - rows.indptr[labels[i]];
-    if (by_feature < by_label) {
-      sum_by_feature(*kind.by_feature, evidence.n_labels, labels, n, out);
-      for (int64_t i = 0; i < n; ++i) out[i] = std::min(std::max(out[i], 0.0f), 1.0f);
-      return clear_dense();
-    }
-  }
   for (int64_t i = 0; i < n; ++i) __builtin_prefetch(rows.indptr + labels[i]);
   for (int64_t i = 0; i < n; ++i) {
     const int64_t begin = rows.indptr[labels[i]];
@@ -211,7 +235,11 @@ void EvidenceScratch::measure_rows(const Evidence& evidence, const Kind& kind, c
     __builtin_prefetch(rows.values + begin);
   }
   if (kind.measure == Kind::Measure::kSum) {
-    for (int64_t i = 0; i < n; ++i) out[i] = std::min(std::max(row_sum(rows, labels[i]), 0.0f), 1.0f);
+    if (kind.bits)
+      sum_present(kind, labels, n, out);
+    else
+      for (int64_t i = 0; i < n; ++i) out[i] = row_sum(rows, labels[i]);
+    for (int64_t i = 0; i < n; ++i) out[i] = std::min(std::max(out[i], 0.0f), 1.0f);
     return clear_dense();
   }
   const int64_t padded = (n + 15) / 16 * 16;

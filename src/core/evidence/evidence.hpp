@@ -119,21 +119,24 @@ struct ShortRows {
   const uint16_t* values = nullptr;
 };
 
-// The same entries by column.
-class TransposedRows {
+// Bitmaps of the features of long rows, for queries whose features are present or not. Where the bitmaps of a row and
+// of a query meet, the bits before are the place of the weight in the row. That takes a third of the time of
+// multiplying a row of 512 weights with the query. Only the features of long rows have a bit, so that a bitmap does not
+// grow with the number of rare features.
+class RowBits {
  public:
-  TransposedRows(const ShortRows& rows, int64_t n_rows, int64_t n_columns);
-  int64_t size_of(int32_t column) const { return indptr_[column + 1] - indptr_[column]; }
-  // Calls visit(row, value) for each entry of a column.
-  template <class Visit>
-  void for_each(int32_t column, Visit&& visit) const {
-    for (int64_t at = indptr_[column]; at < indptr_[column + 1]; ++at) visit(rows_[at], from_upper_half(values_[at]));
-  }
+  RowBits(const ShortRows& rows, int64_t n_rows, int64_t n_features);
+  int64_t n_words() const { return n_words_; }
+  // Null for a short row.
+  const uint64_t* of(int32_t row) const { return place_[row] < 0 ? nullptr : words_.data() + place_[row] * n_words_; }
+  // out: the bitmap of some features.
+  void mark(const std::vector<int32_t>& features, std::vector<uint64_t>& bits) const;
 
  private:
-  std::vector<int64_t> indptr_;
-  std::vector<int32_t> rows_;
-  std::vector<uint16_t> values_;
+  int64_t n_words_ = 0;          // of a bitmap
+  std::vector<int32_t> number_;  // of each feature; one number is for all features that are in no long row
+  std::vector<int64_t> place_;   // of each row among the bitmaps, -1 for a short one
+  std::vector<uint64_t> words_;
 };
 
 // The query values that the rows of a kind are multiplied with.
@@ -149,7 +152,7 @@ struct Kind {
   QueryValues values = QueryValues::kUnit;
   simd::ScoreLink link{};  // of kLogScore and kScore
   ShortRows postings{};    // labels of each feature, if the kind proposes labels; every feature of the query counts 1
-  std::shared_ptr<const TransposedRows> by_feature;  // of kSum: for queries with fewer entries than the rows of labels
+  std::shared_ptr<const RowBits> bits;  // of the rows, if every feature of the query counts 1
   int64_t n_proposed = 0;
 
   bool multiplies() const { return measure == Measure::kLogScore; }
@@ -248,8 +251,8 @@ class EvidenceScratch {
   void fill_dense(const Evidence& evidence, QueryValues values);
   void clear_dense();
   float row_sum(const ShortRows& rows, int32_t label) const;
-  // out: the sum of each label, summed up feature by feature.
-  void sum_by_feature(const TransposedRows& rows, int32_t n_labels, const int32_t* labels, int64_t n, float* out);
+  // out: the sum of the weights of each label for the features that are present.
+  void sum_present(const Kind& kind, const int32_t* labels, int64_t n, float* out);
 
   std::vector<int32_t> features_;
   std::vector<float> values_;  // of a query of length 1
@@ -263,9 +266,10 @@ class EvidenceScratch {
   std::vector<int32_t> place_of_label_;  // place + 1 among the labels being measured, else 0
   std::vector<float> dense_;             // the query by feature, while rows are measured
   std::vector<int32_t> present_;         // its features, each once
+  std::vector<uint64_t> query_bits_;     // these as a bitmap
   std::vector<int32_t> labels_;
   std::vector<float> measured_;
-  std::vector<float> label_totals_;  // all 0, except while names propose labels or features are summed up
+  std::vector<float> label_totals_;  // all 0, except while names propose labels
   std::vector<int32_t> summed_;      // the labels that have one
   std::vector<int32_t> listed_;      // features that have postings
   std::vector<search::ScoredLabel> named_;

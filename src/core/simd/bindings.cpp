@@ -42,6 +42,12 @@ void bind_simd(nb::module_& module) {
         return active_kernels().dense_dot(a.data(), b.data(), static_cast<int64_t>(a.size()));
       },
       nb::arg("a").noconvert(), nb::arg("b").noconvert());
+  module.def(
+      "sum_present",
+      [](ConstArray<uint64_t> row, ConstArray<uint64_t> query, ConstArray<uint16_t> weights) {
+        return active_kernels().sum_present(row.data(), query.data(), static_cast<int64_t>(row.size()), weights.data());
+      },
+      nb::arg("row").noconvert(), nb::arg("query").noconvert(), nb::arg("weights").noconvert());
 }
 
 }  // namespace labeltrees::simd

@@ -56,6 +56,9 @@ struct Kernels {
   void (*gather_dot_pairs)(const int32_t* columns, const float* values, int64_t n, const float* pairs, float* sums);
   // sum_i a[i] * b[i]
   float (*dense_dot)(const float* a, const float* b, int64_t n);
+  // The sum of a row's weights for the features of a query. row, query: bitmaps of features, n_words each. weights: one
+  // per bit of the row, each the upper half of a float.
+  float (*sum_present)(const uint64_t* row, const uint64_t* query, int64_t n_words, const uint16_t* weights);
   // margins[c] = bias[c] + sum_i value[i] * weight of (feature[i], child c), for one part of a chunk. Capacity 256.
   void (*chunk_margins)(const uint8_t* part, const ChunkQuery& query, float* margins);
   // The same in steps: find_rows until it returns false, then sum_rows. Each step prefetches the memory that the next

@@ -39,11 +39,25 @@ static float dense_dot(const float* a, const float* b, int64_t n) {
   return total;
 }
 
+static float sum_present(const uint64_t* row, const uint64_t* query, int64_t n_words, const uint16_t* weights) {
+  float sum = 0.0f;
+  for (int64_t word = 0; word < n_words; ++word) {
+    const uint64_t bits = row[word];
+    for (uint64_t both = bits & query[word]; both; both &= both - 1) {
+      const uint64_t before = bits & ((both & -both) - 1);
+      sum += __builtin_bit_cast(float, uint32_t{weights[__builtin_popcountll(before)]} << 16);
+    }
+    weights += __builtin_popcountll(bits);
+  }
+  return sum;
+}
+
 extern const Kernels kernels;
 const Kernels kernels = {kName,
                          gather_dot,
                          gather_dot_pairs,
                          dense_dot,
+                         sum_present,
                          chunk_margins,
                          find_rows,
                          sum_rows,

@@ -11,7 +11,7 @@ from labeltrees.models.linear.evidence import make_kinds
 from labeltrees.models.linear.items import make_baskets, make_items
 from labeltrees.models.linear.settings import LinearSettings
 from labeltrees.search.evidence import Evidence, Items
-from labeltrees.search.evidence_arrays import from_short, to_short
+from labeltrees.search.evidence_arrays import from_short, strongest_entries, to_short
 
 N_ITEMS, N_LABELS = 30, 32
 
@@ -56,19 +56,26 @@ def test_the_measure_of_a_label_is_its_score_in_ease():
     assert found.max() > 0.2
 
 
-@pytest.mark.parametrize("n_measured", [1, 5, N_LABELS])
-@pytest.mark.parametrize("n_items", [0, 1, 4, N_ITEMS])
-def test_weights_are_summed_up_by_item_or_by_label(n_items, n_measured):
-    rows = make_items(make_known(*make_log()), 10.0).rows
-    weights = sp.csr_array((from_short(rows.values), rows.columns, rows.indptr), shape=(N_LABELS, N_ITEMS)).toarray()
+@pytest.mark.parametrize("n_features", [100, 300, 30_000])
+@pytest.mark.parametrize("n_items", [0, 1, 40, 100])
+def test_weights_of_long_and_short_rows_are_summed_up(n_features, n_items):
+    # Rows with more than 64 weights have bitmaps, unless these are larger than the rows, as with 30,000 features.
     rng = np.random.default_rng(n_items)
-    X = np.zeros((20, N_ITEMS), np.float32)
+    weights = np.zeros((300, n_features), np.float32)
+    for label, row in enumerate(weights):
+        n = label % 100
+        row[rng.permutation(n_features)[:n]] = 0.03 * rng.standard_normal(n) + 0.01
+    weights = from_short(to_short(weights)).reshape(weights.shape)
+    sparse = sp.csr_array(weights)
+    rows = strongest_entries(sparse.indptr, sparse.indices, sparse.data, n_features)
+    X = np.zeros((20, n_features), np.float32)
     for row in X:
-        row[rng.permutation(N_ITEMS)[:n_items]] = rng.random(n_items) + 0.1
-    labels = np.array([rng.permutation(N_LABELS)[:n_measured] for _ in range(20)])
-    found = Evidence(N_LABELS, N_ITEMS, (Items(rows),)).measure(sp.csr_array(X), labels)["items"]
+        row[rng.permutation(n_features)[:n_items]] = rng.random(n_items) + 0.1
+    labels = np.array([rng.permutation(300) for _ in range(20)])
+    found = Evidence(300, n_features, (Items(rows),)).measure(sp.csr_array(X), labels)["items"]
     expected = np.clip(np.take_along_axis((X != 0) @ weights.T, labels, axis=1), 0, 1)
     np.testing.assert_allclose(found, expected, atol=1e-5)
+    assert n_items == 0 or found.max() > 0.03
 
 
 def test_items_beyond_the_frequent_ones_get_sparse_weights(monkeypatch):
