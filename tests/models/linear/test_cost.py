@@ -220,6 +220,15 @@ def test_nodes_with_many_points_are_tried_on_some_of_them():
         assert sample.held_out[survive].mean() == pytest.approx(0.1, rel=0.05)
 
 
+def test_the_work_tried_at_each_depth_has_a_bound():
+    tree, n_points = fit(*make_data(0.1)).tree_, 10**6
+    rows = np.full(tree.n_nodes, 1000)
+    few, many = (draw_samples(n_points, tree, np.full(tree.n_nodes, work), rows, 0)[0] for work in (10**5, 10**12))
+    n_of_few, n_of_many = (np.bincount(sample.level) for sample in (few, many))
+    assert np.array_equal(n_of_many, np.minimum(n_of_few, cost.ENOUGH_GROUPS))
+    assert n_of_few.max() > cost.ENOUGH_GROUPS
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_points_in_parts_are_halved_alike(weighted, monkeypatch, tmp_path):
     X, Y = make_data(0.3, n=2000)

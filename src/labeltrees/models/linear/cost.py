@@ -36,6 +36,7 @@ STEPS = 16  # interpolated values of C between two that are tried
 # Minimum number of groups tried per depth, and the number that is enough if they are this much work (values times
 # children). The standard error of log C at the root is 0.06 with six of 16 groups and 0.09 with three.
 MIN_GROUPS, ENOUGH_GROUPS, LARGE_WORK = 6, 3, 1e8
+MOST_WORK = 1e9  # maximum work tried per depth, if it is more than ENOUGH_GROUPS
 # With few points, several sets of points are held out in turn, until they have this many points in total.
 ENOUGH_HELD_OUT, MAX_REPEATS = 1000, 10
 # With few points, the order of labels needs a higher C than the lowest loss: low scores reduce the loss of unsure
@@ -345,7 +346,7 @@ def _sample_groups(
     size = (n_edges[node] - place + n_groups[node] - 1) // n_groups[node]
     order = rng.permutation(len(node))
     cost = (work[nodes[node]] * size)[order]
-    wanted = max(SAMPLED * cost.sum(), least)
+    wanted = min(max(SAMPLED * cost.sum(), least), MOST_WORK)
     so_far = np.cumsum(cost)
     n_least = min(MIN_GROUPS, max(int(np.searchsorted(so_far, LARGE_WORK)) + 1, ENOUGH_GROUPS))
     n_taken = max(int(np.searchsorted(so_far, wanted, side="right")), n_least)
