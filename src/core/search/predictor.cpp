@@ -354,6 +354,12 @@ nb::tuple NativePredictor::predict_context(nb::handle context, const CallOptions
       });
 }
 
+// Adds the label that is the same item as a feature of the query, if there is one.
+void NativePredictor::add_seen(int64_t feature, float value, SeenList& seen) const {
+  const int32_t label = label_of_feature_[feature];
+  if (value != 0 && label >= 0) seen.push_back(label);
+}
+
 nb::tuple NativePredictor::predict_sparse(nb::handle indices_object, nb::handle values_object,
                                           const CallOptions& options) const {
   const QueryValues values(values_object);
@@ -364,22 +370,24 @@ nb::tuple NativePredictor::predict_sparse(nb::handle indices_object, nb::handle 
   uint32_t bad = 0;
   for (int64_t i = 0; i < n; ++i) bad |= static_cast<uint32_t>(indices[i]) >= engine_.n_features();
   if (bad) throw BadQuery("indices must be in [0, " + std::to_string(engine_.n_features()) + ")");
-  return answer_(options, nullptr,
-                 [&](const SearchRequest& request, int64_t* labels, float* scores, SearchStats& stats) {
-                   ReleaseLock release;
-                   return engine_.search_one(indices, values.data(), n, request, labels, scores, stats);
-                 });
+  SeenList seen;
+  for (int64_t i = 0; label_of_feature_ && i < n; ++i) add_seen(indices[i], values.data()[i], seen);
+  return answer_(options, &seen, [&](const SearchRequest& request, int64_t* labels, float* scores, SearchStats& stats) {
+    ReleaseLock release;
+    return engine_.search_one(indices, values.data(), n, request, labels, scores, stats);
+  });
 }
 
 nb::tuple NativePredictor::predict_dense(nb::handle row, const CallOptions& options) const {
   const QueryValues values(row);
   if (values.size() != engine_.n_features())
     throw BadQuery("a dense query must have " + std::to_string(engine_.n_features()) + " values");
-  return answer_(options, nullptr,
-                 [&](const SearchRequest& request, int64_t* labels, float* scores, SearchStats& stats) {
-                   ReleaseLock release;
-                   return engine_.search_one_dense(values.data(), request, labels, scores, stats);
-                 });
+  SeenList seen;
+  for (int64_t i = 0; label_of_feature_ && i < values.size(); ++i) add_seen(i, values.data()[i], seen);
+  return answer_(options, &seen, [&](const SearchRequest& request, int64_t* labels, float* scores, SearchStats& stats) {
+    ReleaseLock release;
+    return engine_.search_one_dense(values.data(), request, labels, scores, stats);
+  });
 }
 
 }  // namespace labeltrees::search

@@ -172,6 +172,7 @@ class NativePredictor {
   nb::tuple answer(nb::handle first, nb::handle second, CallOptions options) const;
   bool is_context(nb::handle first) const;
   nb::tuple predict_context(nb::handle context, const CallOptions& options) const;
+  void add_seen(int64_t feature, float value, SeenList& seen) const;
   nb::tuple predict_sparse(nb::handle indices, nb::handle values, const CallOptions& options) const;
   nb::tuple predict_dense(nb::handle row, const CallOptions& options) const;
   [[noreturn]] void refuse(nb::handle first) const;

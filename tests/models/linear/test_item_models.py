@@ -89,6 +89,19 @@ def test_the_items_of_the_history_are_left_out(encoder, k):
                 assert found == [name for name in expected if name is not None]
 
 
+def test_the_items_of_features_are_left_out_too(encoder):
+    model = lt.LabelTreeClassifier(fanout=4, beam=None).fit(lt.Dataset(HISTORIES, LABELS, encoder=encoder))
+    answer, plain = model.predictor(5, names=True, exclude_seen=True), model.predictor(5, names=True)
+    for query in QUERIES:
+        row = encoder.transform([query])
+        known = [item for item in query if item in ITEMS[:30]]  # features name no other items
+        expected = [name for name in model.predict_topk([query], 5, exclude=known)[0][0] if name is not None]
+        for form in ((row,), (row.indices, row.data), (row.toarray()[0],)):
+            assert answer(*form)[0] == expected
+            assert plain(*form)[0] == plain(query)[0]
+    assert answer(np.zeros(30, np.float32))[0] == plain(np.zeros(30, np.float32))[0]
+
+
 def test_agreement_and_budgets_hold_with_sets(encoder):
     histories, labels = make_histories(2000)
     model = lt.LabelTreeClassifier(fanout=4).fit(lt.Dataset(histories, labels, encoder=encoder)).calibrate(histories)
