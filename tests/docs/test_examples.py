@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import re
 import shlex
 import socket
@@ -31,6 +32,9 @@ def pages_with_python() -> list[str]:
     return [page for page in pages_with_blocks() if any(block.language == "python" for block in blocks_of(page))]
 
 
+@pytest.mark.skipif(
+    "tsan" in os.environ.get("LD_PRELOAD", ""), reason="ThreadSanitizer takes over 15 minutes for a page"
+)
 @pytest.mark.parametrize("page", pages_with_python())
 def test_the_python_blocks_of_a_page_run(
     page: str, bundled: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
