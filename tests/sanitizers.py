@@ -1,8 +1,10 @@
-"""Processes that tests start while a sanitizer is preloaded (make sanitize, make sanitize-threads)."""
+"""Tests while a sanitizer is preloaded (make sanitize, make sanitize-threads)."""
 
 from __future__ import annotations
 
 import os
+
+WITH_THREAD_SANITIZER = "tsan" in os.environ.get("LD_PRELOAD", "")
 
 
 def server_variables() -> dict[str, str]:
@@ -10,5 +12,5 @@ def server_variables() -> dict[str, str]:
 
     After a fork of a process with threads, ThreadSanitizer delivers no signals: workers would not stop.
     """
-    left_out = ("LD_PRELOAD", "PYTHONPATH") if "tsan" in os.environ.get("LD_PRELOAD", "") else ()
+    left_out = ("LD_PRELOAD", "PYTHONPATH") if WITH_THREAD_SANITIZER else ()
     return {name: value for name, value in os.environ.items() if name not in left_out}

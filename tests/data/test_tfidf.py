@@ -1,7 +1,6 @@
 """The native vectorizer against scikit-learn's, terms and weights."""
 
 import io
-import os
 import pickle
 import re
 import unicodedata
@@ -19,6 +18,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer as Theirs
 
 import labeltrees as lt
 from labeltrees._core import xxh64
+from tests.sanitizers import WITH_THREAD_SANITIZER
 
 CORPUS = [
     "How do I cook brown rice? Brown rice takes long...",
@@ -180,7 +180,7 @@ def test_counts_beyond_the_table_of_logarithms(count):
         pytest.param(
             {"analyzer": "char", "ngram_range": (2, 3), "strip_accents": "unicode"},
             marks=pytest.mark.skipif(
-                "tsan" in os.environ.get("LD_PRELOAD", ""),
+                WITH_THREAD_SANITIZER,
                 reason="unicodedata.normalize reallocates 40 bytes at a time: over 15 minutes with ThreadSanitizer",
             ),
         ),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
 import re
 import shlex
 import socket
@@ -19,6 +18,7 @@ import pytest
 import labeltrees as lt
 from labeltrees.cli.main import cli
 from tests.docs.pages import DOCS, GIVEN, ROOT, blocks_of, extras_of, pages_with_blocks, run_python, shell_lines
+from tests.sanitizers import WITH_THREAD_SANITIZER
 
 EXTRAS = set(tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"])
 
@@ -32,9 +32,7 @@ def pages_with_python() -> list[str]:
     return [page for page in pages_with_blocks() if any(block.language == "python" for block in blocks_of(page))]
 
 
-@pytest.mark.skipif(
-    "tsan" in os.environ.get("LD_PRELOAD", ""), reason="ThreadSanitizer takes over 15 minutes for a page"
-)
+@pytest.mark.skipif(WITH_THREAD_SANITIZER, reason="ThreadSanitizer takes over 15 minutes for a page")
 @pytest.mark.parametrize("page", pages_with_python())
 def test_the_python_blocks_of_a_page_run(
     page: str, bundled: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

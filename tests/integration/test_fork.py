@@ -10,6 +10,7 @@ import pytest
 
 import labeltrees as lt
 from tests.models.twin import make_problem
+from tests.sanitizers import WITH_THREAD_SANITIZER
 
 N_FORKS = 20
 SECONDS = 20  # for a child to predict
@@ -46,7 +47,7 @@ def wait_for(child):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")
 @pytest.mark.skipif(
-    "tsan" in os.environ.get("LD_PRELOAD", ""),
+    WITH_THREAD_SANITIZER,
     reason="ThreadSanitizer ends a fork whose new threads have the addresses of threads of its parent",
 )
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Python warns about forking with threads

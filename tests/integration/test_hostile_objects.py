@@ -4,7 +4,6 @@ All of them end in an answer or in an error of ours. Before they were read once 
 ended the process with a segmentation fault.
 """
 
-import os
 import threading
 
 import numpy as np
@@ -13,6 +12,7 @@ import scipy.sparse as sp
 
 import labeltrees as lt
 from labeltrees.data.encoders import ItemEncoder
+from tests.sanitizers import WITH_THREAD_SANITIZER
 
 N, D, L = 60, 40, 12
 FORMATS = ("csr", "csc", "coo", "lil", "dok", "bsr", "dia")
@@ -345,7 +345,7 @@ def test_an_object_with_half_of_a_csr_row_is_refused(answer):
 # Arrays that another thread changes.
 
 writes_during_reads = pytest.mark.skipif(
-    "tsan" in os.environ.get("LD_PRELOAD", ""), reason="the test itself is a race, which ThreadSanitizer reports"
+    WITH_THREAD_SANITIZER, reason="the test itself is a race, which ThreadSanitizer reports"
 )
 
 

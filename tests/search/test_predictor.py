@@ -13,6 +13,7 @@ from labeltrees._names import encode_names
 from labeltrees.errors import InputError
 from labeltrees.search import Searcher, SearchRequest
 from labeltrees.storage import pack_dense_chunks
+from tests.sanitizers import WITH_THREAD_SANITIZER
 
 pytestmark = pytest.mark.smoke
 
@@ -149,7 +150,7 @@ def test_a_predictor_keeps_what_it_needs_alive(twin):
 
 
 @pytest.mark.skipif(
-    "tsan" in os.environ.get("LD_PRELOAD", ""),
+    WITH_THREAD_SANITIZER,
     reason="ThreadSanitizer ends a fork whose new threads have the addresses of threads of its parent",
 )
 def test_a_searcher_works_after_fork(case):

@@ -1,6 +1,5 @@
 """A fit gives the same bytes in memory and in parts, keeps to a limit of memory, and continues after interruptions."""
 
-import os
 import pickle
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from labeltrees.models.linear.fit import fit
 from labeltrees.models.linear.points import read_parts
 from labeltrees.tasks import FolderResults, LocalRunner, TaskMemory
 from tests.models.linear.same_files import N_LABELS, saved, small_dataset
+from tests.sanitizers import WITH_THREAD_SANITIZER
 
 SETTINGS = {
     "default": {},
@@ -234,9 +234,7 @@ print(peak_bytes() - before)
 """
 
 
-@pytest.mark.skipif(
-    "tsan" in os.environ.get("LD_PRELOAD", ""), reason="ThreadSanitizer records accesses to memory in memory"
-)
+@pytest.mark.skipif(WITH_THREAD_SANITIZER, reason="ThreadSanitizer records accesses to memory in memory")
 def test_the_limit_is_kept(tmp_path):
     rng = np.random.default_rng(0)
     X = sp.random_array((8000, 1500), density=0.03, rng=rng, dtype=np.float32, format="csr")
