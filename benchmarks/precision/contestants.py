@@ -51,9 +51,8 @@ PEERS = {
     ),
 }
 BASELINES = {"popularity": lt.baselines.popularity, "neighbours": lt.baselines.neighbours}
-EVIDENCE = {"ours, neighbours": "neighbours", "ours, centroids": "centroids", "ours, evidence auto": "auto"}
 CHOOSE, CHOOSE_TEXTS = "ours, choose", "ours, choose with features"
-OURS = ("ours, default", *EVIDENCE, CHOOSE, CHOOSE_TEXTS)
+OURS = ("ours, default", CHOOSE, CHOOSE_TEXTS)
 ALL = (*OURS, *PEERS, *BASELINES)
 
 
@@ -67,9 +66,7 @@ def measure(data: Data, contestant: str) -> None:
         labels, _ = baseline.rank(data.test.X, max(KS))
         keep_record(data, contestant, labels, {"us": _per_point(started, data), "seconds": 0.0, "settings": {}})
     elif contestant == "ours, default":
-        _keep_ours(data, contestant, *_timed_fit(data, lt.LabelTreeClassifier(n_jobs=1)), {})
-    elif contestant in EVIDENCE:
-        model, seconds = _timed_fit(data, lt.LabelTreeClassifier(evidence=EVIDENCE[contestant], n_jobs=1))
+        model, seconds = _timed_fit(data, lt.LabelTreeClassifier(n_jobs=1))
         _keep_ours(data, contestant, model, seconds, _learned(model))
     elif contestant == CHOOSE:
         _measure_choice(data, contestant, data.train, data.test.X)
