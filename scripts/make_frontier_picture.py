@@ -24,6 +24,7 @@ CONTESTANTS = {  # marker, colours on light and dark ground
     "PECOS": ("square", "#d55e00", "#f0954a"),
     "omikuji": ("triangle", "#007a5a", "#2fc79b"),
     "napkinXC": ("diamond", "#a8518a", "#e79fc8"),
+    "LibMultiLabel": ("wedge", "#7a4b1f", "#d6a676"),
     "fastText": ("cross", "#6b6b00", "#d9d04a"),
 }
 INK = {"light": ("#1b1f24", "#5c6670", "#d5dae0"), "dark": ("#e4e8ec", "#9aa6b2", "#38424c")}
@@ -106,6 +107,7 @@ def marker(kind: str, x: float, y: float, colour: str) -> str:
     shapes = {
         "square": [(-r, -r), (r, -r), (r, r), (-r, r)],
         "triangle": [(0, -r * 1.25), (r * 1.2, r), (-r * 1.2, r)],
+        "wedge": [(0, r * 1.25), (r * 1.2, -r), (-r * 1.2, -r)],
         "diamond": [(0, -r * 1.4), (r * 1.4, 0), (0, r * 1.4), (-r * 1.4, 0)],
     }
     if kind == "circle":

@@ -1,4 +1,4 @@
-"""Precision against time: ours, PECOS, omikuji, napkinXC and fastText with many settings.
+"""Precision against time: ours, PECOS, omikuji, napkinXC, LibMultiLabel and fastText with many settings.
 
     python -m benchmarks.frontier [--sets eurlex4k debian-depends delicious arxiv-authors]
         [--steps train,measure,report] [--repeats 3] [--cache FOLDER]

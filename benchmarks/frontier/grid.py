@@ -7,12 +7,13 @@ from typing import Any
 
 OURS, OURS_TEXT = "ours", "ours, from texts"
 TRADEOFFS = (0.5, 1.0, 1.25, 1.5, 1.82)
-FANOUTS = (128, "auto")
+FANOUTS = (256, 128, "auto")
 TEXT_TRADEOFFS = (0.6667, 1.0, 1.333)
 EPOCHS = {"arxiv-authors": 10}  # 25 elsewhere
 AGREEMENTS = (0.999, 0.99, 0.9, 0.7)
 MAX_DENSE_BYTES = 1e9  # of napkinXC's weights as dense vectors, which are faster for some models
 BEAMS = (1, 2, 5, 10, 20)
+CALLS = 1000  # single calls, with one query each
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,8 @@ class Model:
     searches: tuple[Search, ...]
     texts: bool = False  # reads texts, not features
     two_threads: bool = True  # whether its batches can use two threads
+    calls: int = CALLS  # maximum number of single calls
+    environment: str = "peers"  # of a peer, see `peers_python`
 
     @property
     def ours(self) -> bool:
@@ -44,7 +47,7 @@ class Model:
 def models(set_name: str, facts: dict[str, Any]) -> list[Model]:
     """Return all models for a set, ours first."""
     dense_bytes = 4 * facts["labels"] * facts["features"]
-    made = [*_ours(), *_pecos(), _omikuji(), *_napkinxc(dense_bytes < MAX_DENSE_BYTES)]
+    made = [*_ours(), *_pecos(), _omikuji(), *_napkinxc(dense_bytes < MAX_DENSE_BYTES), *_libmultilabel()]
     if facts["texts"]:
         made += _from_texts(EPOCHS.get(set_name, 25))
     return made
@@ -92,6 +95,23 @@ def _napkinxc(dense: bool) -> list[Model]:
     return [
         Model("napkinXC", f"napkinXC {name}", "napkinxc_models.py", {"tree_type": kind}, searches)
         for name, kind in kinds.items()
+    ]
+
+
+def _libmultilabel() -> list[Model]:
+    """Return its models, with its default beam only and fewer calls: a call takes tens of milliseconds."""
+    return [
+        Model(
+            "LibMultiLabel",
+            f"LibMultiLabel, {n_trees} tree{'s' * (n_trees > 1)}",
+            "libmultilabel_trees.py",
+            {"n_trees": n_trees},
+            (Search("beam 10", {"beam_size": 10}),),
+            two_threads=False,
+            calls=100,
+            environment="libmultilabel",
+        )
+        for n_trees in (1, 3)
     ]
 
 

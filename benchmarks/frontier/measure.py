@@ -13,14 +13,13 @@ import numpy as np
 
 from benchmarks.frontier.cache import SetCache
 from benchmarks.frontier.goal import Point
-from benchmarks.frontier.grid import Model, Search
+from benchmarks.frontier.grid import CALLS, Model, Search
 from benchmarks.frontier.train import log, saved, start
 from benchmarks.measures import precisions
 from benchmarks.peers.worker import PeerWorker
 from benchmarks.text_models import precision
 
 K = 5
-SINGLE_CALLS = 1000
 BATCHES = 1  # per turn; the best counts
 AT_LEAST = 0.05  # seconds: short batches are repeated until this time has passed
 TIMES = ("batch", "batch2", "single", "p99")
@@ -48,7 +47,7 @@ def measure_all(cache: SetCache, wanted: list[Model], repeats: int) -> None:
             log(f"{cache.set_name}: {repeat + 1} of {repeats} repeats, {time.perf_counter() - started:.0f} s")
     cache.write_measured(
         {
-            "facts": {**cache.facts(), "single_calls": single_calls(cache), "repeats": repeats},
+            "facts": {**cache.facts(), "single_calls": min(CALLS, cache.facts()["queries"]), "repeats": repeats},
             "left_out": left_out,
             "points": [entry.point for entry in entries],
         }
@@ -60,11 +59,6 @@ def why_not(trained: dict[str, Any] | None) -> str:
     if trained is None:
         return "not trained"
     return f"training took more than {trained['too_long'] / 60:.0f} minutes on {trained['threads']} threads"
-
-
-def single_calls(cache: SetCache) -> int:
-    """Return the number of queries for single calls."""
-    return min(SINGLE_CALLS, int(cache.facts()["queries"]))
 
 
 class Entry:
@@ -94,7 +88,7 @@ class Entry:
         if self._model.two_threads:
             batch = self._worker.ask(do="batch", repeats=BATCHES, at_least=AT_LEAST, threads=2, **self._request)
             self._keep("batch2", batch["seconds"] / n * 1e6)
-        single = self._worker.ask(do="single", n=single_calls(self._cache), **self._request)
+        single = self._worker.ask(do="single", n=min(self._model.calls, n), **self._request)
         self._keep("single", single["p50"])
         self._keep("p99", single["p99"])
 

@@ -13,9 +13,10 @@ from labeltrees.report.charts import COLOURS, altair, styled
 
 RESULTS = Path(__file__).resolve().parent.parent / "results"
 PANELS = {"batch": "batch, one thread", "single": "single calls, median"}
-CONTESTANTS = [OURS, OURS_TEXT, "PECOS", "omikuji", "napkinXC", "fastText"]
-COLOUR_OF = dict(zip(CONTESTANTS, (COLOURS[0], COLOURS[4], *COLOURS[1:4], COLOURS[5]), strict=True))
-SHAPE_OF = dict(zip(CONTESTANTS, ("circle", "triangle-up", "square", "diamond", "cross", "triangle-down"), strict=True))
+CONTESTANTS = [OURS, OURS_TEXT, "PECOS", "omikuji", "napkinXC", "LibMultiLabel", "fastText"]
+COLOUR_OF = dict(zip(CONTESTANTS, (COLOURS[0], COLOURS[4], *COLOURS[1:4], *COLOURS[5:7]), strict=True))
+SHAPES = ("circle", "triangle-up", "square", "diamond", "cross", "stroke", "triangle-down")
+SHAPE_OF = dict(zip(CONTESTANTS, SHAPES, strict=True))
 WIDTH, HEIGHT = 430, 330
 # A contestant is shown if its best precision is at most FAR below the best of all; the axis starts BELOW under it.
 FAR, BELOW = 12.0, 3.0

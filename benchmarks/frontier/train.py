@@ -9,6 +9,7 @@ from typing import Any
 
 from benchmarks.frontier.cache import SetCache
 from benchmarks.frontier.grid import Model
+from benchmarks.peers.environment import peers_python
 from benchmarks.peers.worker import PeerWorker
 from benchmarks.text_data import load_texts
 
@@ -28,7 +29,8 @@ def train_all(cache: SetCache, wanted: list[Model], threads: int, max_seconds: f
 def start(cache: SetCache, model: Model, *form: str) -> PeerWorker:
     """Start the process that trains a model and predicts with it."""
     arguments = [] if model.texts else [cache.data, cache.models, *form]
-    return PeerWorker(SCRIPTS / model.script, *arguments, python=sys.executable if model.ours else None)
+    python = sys.executable if model.ours else peers_python(model.environment)
+    return PeerWorker(SCRIPTS / model.script, *arguments, python=python)
 
 
 def saved(cache: SetCache, model: Model) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Virtual environments for the peers: made once in build/peers-venv and build/implicit-venv, then reused.
+"""Virtual environments for the peers: made once in build/peers-venv, build/implicit-venv and others, then reused.
 
 `python benchmarks/peers/environment.py` makes the first and prints the path of its Python. The environment variables
 LABELTREES_PEERS_PYTHON and LABELTREES_IMPLICIT_PYTHON name other Pythons that have the peers installed.
@@ -22,6 +22,7 @@ STEPS = {
         ["--no-deps", "libpecos==1.2.8"],
         ["numpy<2", "scipy<1.14", "scikit-learn", "setuptools<81", "cbor2"],
     ),
+    "libmultilabel": (["libmultilabel==0.10.0", "liblinear-multicore==2.50.0", "sparsekmeans==0.3.1"],),
     "implicit": (["implicit==0.7.2", "numpy<2", "scipy<1.14"],),
     "annif": (["annif[omikuji]==1.4.3"],),
     "mlserver": (["mlserver==1.7.1", "mlserver-sklearn==1.7.1"],),

@@ -1,0 +1,61 @@
+"""LibMultiLabel's linear trees: settings are n_trees and, for prediction, beam_size.
+
+It returns a dense vector of all labels' scores per query, so queries go in blocks; finding the k best is timed, too.
+"""
+
+import os
+import pickle
+import sys
+
+import numpy as np
+import scipy.sparse as sp
+from libmultilabel import linear
+from protocol import load, serve
+
+BLOCK = 256  # queries
+
+X, Y, Xt = load(sys.argv[1])
+models = {}
+
+
+def path_of(request):
+    return os.path.join(sys.argv[2], request["name"] + ".pickle")
+
+
+def train(request):
+    n_trees, options = request["settings"]["n_trees"], f"-s 1 -B 1 -q -m {request['threads']}"
+    np.random.seed(request["seed"])  # noqa: NPY002  its k-means has no other seed
+    if n_trees > 1:
+        model = linear.train_ensemble_tree(Y, X, options, n_trees=n_trees, seed=request["seed"])
+    else:
+        model = linear.train_tree(Y, X, options)
+    with open(path_of(request), "wb") as file:
+        pickle.dump(model, file, protocol=5)
+
+
+def open_model(request):
+    with open(path_of(request), "rb") as file:
+        models[request["name"]] = pickle.load(file)
+    return os.path.getsize(path_of(request))
+
+
+def best_labels(model, rows, beam, k):
+    scores = np.asarray(model.predict_values(rows, beam_width=beam))
+    some = np.argpartition(-scores, k, axis=1)[:, :k]
+    order = np.argsort(-np.take_along_axis(scores, some, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(some, order, axis=1)
+
+
+def batch(request):
+    model, k, beam = models[request["name"]], request["k"], request["settings"]["beam_size"]
+    blocks = [Xt[first : first + BLOCK] for first in range(0, Xt.shape[0], BLOCK)]
+    return lambda: np.concatenate([best_labels(model, rows, beam, k) for rows in blocks])
+
+
+def single(request):
+    model, k, beam = models[request["name"]], request["k"], request["settings"]["beam_size"]
+    rows = [sp.csr_matrix(Xt[row : row + 1]) for row in range(request["n"])]
+    return lambda row: best_labels(model, rows[row], beam, k)
+
+
+serve(train, open_model, batch, single)
