@@ -33,6 +33,7 @@ from benchmarks.shared_data import data_folder, load, read_records
 from benchmarks.tables import print_head, slashed
 from labeltrees.data.texts import label_matrix
 from labeltrees.data.tfidf import PRESETS, preset_vectorizer
+from labeltrees.models.linear import embeddings
 from labeltrees.search.request import SearchRequest
 
 VALIDATION_SHARE = 0.2
@@ -50,6 +51,12 @@ class Question:
     has_label_texts: bool = False
 
 
+def with_values(most: int, **parameters: Any) -> lt.LabelTreeClassifier:
+    """Return a model whose tree is built from cores if the rows of all labels' points have more values."""
+    embeddings.MOST_VALUES = most
+    return lt.LabelTreeClassifier(**parameters)
+
+
 QUESTIONS = {
     "evidence": Question({str(kind): {"evidence": kind} for kind in (None, "neighbours", "centroids", "both", "auto")}),
     "cost": Question({f"C = {C}": {"C": C} for C in ("auto", 0.03, 0.1, 0.3, 1.0, 3.0)}),
@@ -63,6 +70,7 @@ QUESTIONS = {
         },
         lt.LabelTreeClassifier.parabel,
     ),
+    "cores": Question({"all values": {"most": 2**62}, "cores": {"most": 0}}, with_values),
     "features": Question({name: {"vectorizer": preset_vectorizer(name)} for name in PRESETS}, needs_texts=True),
     "label-texts": Question(
         {

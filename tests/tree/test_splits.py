@@ -7,7 +7,7 @@ from scipy.optimize import linprog
 
 from labeltrees import _core, fano_tree, split_labels
 from labeltrees.errors import InputError
-from labeltrees.tree.splits import coefficients, trace_split
+from labeltrees.tree.splits import coefficients, embedding_rows, trace_split
 
 from .split_witness import best_of, follow, objective
 
@@ -262,3 +262,23 @@ def test_full_returns_the_centres_of_both_sides():
         expected = (f * (1 + side * trace.assignment) / 2) @ V
         np.testing.assert_allclose(centre, expected / np.linalg.norm(expected), atol=1e-6)
     assert trace.histories[trace.best].max() == split_labels(V, f, 0.5)[1].max()
+
+
+def test_the_core_of_a_row_has_its_values_from_the_root_mean_square_on():
+    rng = np.random.default_rng(3)
+    matrix = sp.random_array((40, 30), density=0.3, rng=rng, dtype=np.float32, format="csr")
+    matrix.data -= 0.2
+    matrix.data[matrix.indptr[7] : matrix.indptr[8]] = 0.3  # equal values are all in the core
+    matrix.data[matrix.indptr[9] : matrix.indptr[10]] = 0.0
+    found = embedding_rows(matrix).cores()
+    cores = sp.csr_array((found.values, found.columns, found.indptr), shape=(40, found.n_columns)).toarray()
+    for row, core in zip(matrix.toarray().astype(float), cores, strict=True):
+        values = row[row != 0]
+        limit = np.sqrt(np.mean(values**2)) if len(values) else np.inf
+        expected = np.where(np.abs(row) >= limit * (1 - 1e-6), row, 0.0)
+        np.testing.assert_allclose(core, expected / max(np.linalg.norm(expected), 1e-30), rtol=1e-5)
+
+
+def test_dense_rows_have_no_cores():
+    rows = embedding_rows(np.eye(3, dtype=np.float32))
+    assert rows.cores() is rows

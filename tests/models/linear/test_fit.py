@@ -9,14 +9,16 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.preprocessing import normalize
 
 import labeltrees as lt
 from labeltrees.errors import FileFormatError, InputError
+from labeltrees.models.linear import embeddings, pieces, trees
 from labeltrees.models.linear import fit as fit_module
-from labeltrees.models.linear import pieces, trees
 from labeltrees.models.linear.fit import fit
 from labeltrees.models.linear.points import read_parts
 from labeltrees.tasks import FolderResults, LocalRunner, TaskMemory
+from labeltrees.tree.splits import embedding_rows
 from tests.models.linear.same_files import N_LABELS, saved, small_dataset
 from tests.sanitizers import WITH_THREAD_SANITIZER
 
@@ -67,6 +69,19 @@ def test_the_files_are_those_of_a_fit_in_memory(tmp_path, monkeypatch, name, dat
     expected = saved(lt.LabelTreeClassifier(**parameters).fit(dataset), tmp_path / "expected")
     model = fit_on_parts(lt.LabelTreeClassifier(**parameters), dataset, tmp_path, 70)
     assert saved(model, tmp_path / "found") == expected
+
+
+def test_trees_of_very_many_values_are_built_from_cores(tmp_path, monkeypatch):
+    monkeypatch.setattr(embeddings, "MOST_VALUES", 0)
+    monkeypatch.setattr(trees, "LEAST_VALUES", 50)
+    dataset = small_dataset()
+    whole = lt.LabelTreeClassifier(fanout=4).fit(dataset)
+    in_parts = fit_on_parts(lt.LabelTreeClassifier(fanout=4), dataset, tmp_path, 70)
+    assert saved(in_parts, tmp_path / "in-parts") == saved(whole, tmp_path / "whole")
+    rows = embedding_rows(lt.pifa(normalize(dataset.X), dataset.Y)).cores()
+    cores = sp.csr_array((rows.values, rows.columns, rows.indptr), shape=(N_LABELS, rows.n_columns))
+    given = lt.LabelTreeClassifier(fanout=4, tree=lt.TreeBuilder(embeddings=cores)).fit(dataset)
+    assert whole.tree_ == given.tree_
 
 
 @pytest.mark.parametrize("n_bundles", [2, 5, 60])
