@@ -18,6 +18,7 @@ from labeltrees.models.linear import fit as fit_module
 from labeltrees.models.linear.fit import fit
 from labeltrees.models.linear.points import read_parts
 from labeltrees.tasks import FolderResults, LocalRunner, TaskMemory
+from labeltrees.tree import splits
 from labeltrees.tree.splits import embedding_rows
 from tests.models.linear.same_files import N_LABELS, saved, small_dataset
 from tests.sanitizers import WITH_THREAD_SANITIZER
@@ -73,6 +74,7 @@ def test_the_files_are_those_of_a_fit_in_memory(tmp_path, monkeypatch, name, dat
 
 def test_trees_of_very_many_values_are_built_from_cores(tmp_path, monkeypatch):
     monkeypatch.setattr(embeddings, "MOST_VALUES", 0)
+    monkeypatch.setattr(splits, "SHORT_ROW", 3)
     monkeypatch.setattr(trees, "LEAST_VALUES", 50)
     dataset = small_dataset()
     whole = lt.LabelTreeClassifier(fanout=4).fit(dataset)
