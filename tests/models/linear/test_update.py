@@ -312,6 +312,13 @@ def test_points_that_are_not_there_cannot_be_forgotten(points):
         lt.LabelTreeClassifier(C=1.0).fit(X, Y).forget(points, (X, Y))
 
 
+def test_forgetting_no_point_changes_nothing():
+    model = lt.LabelTreeClassifier(C=1.0).fit(X, Y)
+    before = model.predict_topk(X, 3)[1]
+    model.forget([], (X, Y))
+    np.testing.assert_array_equal(model.predict_topk(X, 3)[1], before)
+
+
 def test_partial_fit_fits_first_and_updates_then():
     model = lt.LabelTreeClassifier(C=1.0, fanout=8)
     assert model.partial_fit(X[OLD], Y[OLD], classes=np.arange(N_LABELS)) is model

@@ -83,6 +83,7 @@ def _split_off(model: LabelTreeClassifier, points: Any, replay: Any) -> tuple[Up
     data = _known_labels(model, read_update(model, *_pair(replay), replay=None, grow=False))
     n = data.points.X.shape[0]
     ids = np.asarray(points)
+    ids = ids if ids.size else ids.astype(np.int64)  # an empty list
     if ids.dtype == bool and ids.shape == (n,):
         ids = np.flatnonzero(ids)
     if ids.ndim != 1 or (len(ids) and ids.dtype.kind not in "iu"):
