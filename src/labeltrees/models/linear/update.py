@@ -308,9 +308,9 @@ class _Update:
         )
 
     def label_texts(self) -> Any:
-        """Return the texts of the labels; new ones have none."""
+        """Return the texts of the labels; new ones have those that came with the new points."""
         texts = self.model.label_texts_
-        return None if texts is None else texts.grown(self.data.n_labels)
+        return None if texts is None else texts.grown(self.data.n_labels, self.data.new_texts)
 
     # Training.
 
