@@ -142,6 +142,10 @@ def test_the_rules_of_predict_are_measured(run, tmp_path):
     assert record["diversity"]["5"] == pytest.approx(lt.metrics.diversity_at_k(model.tree_, ids, 5))
     assert record["novelty"]["5"] > 0
     assert record["rules"]["exclude_seen"] is True
+    predicted = [
+        json.loads(line) for line in run("predict", *arguments[:2], *rules, "--format", "jsonl").stdout.splitlines()
+    ]
+    assert [point["labels"] for point in predicted] == [[label for label in row if label is not None] for row in labels]
     assert "hit rate (%)" in run("evaluate", *arguments, *rules).stdout
     refused = run("evaluate", *arguments[:1], "debian", "--exclude-seen")
     assert refused.exit_code != 0

@@ -80,13 +80,62 @@ def test_points_are_forgotten(run, folder, tmp_path):
     assert lt.load(folder).n_points_ == 18
 
 
+def test_an_update_does_not_bring_forgotten_points_back(run, tmp_path):
+    texts, labels = [*TEXTS, "secret cherry", "secret cherry"], [*LABELS, ["cherry"], ["cherry"]]
+    lt.LabelTreeClassifier(C=1.0).fit(texts, labels).save(tmp_path / "fruit.model")
+    old = write(tmp_path / "old.jsonl", texts, labels)
+    new = write(tmp_path / "new.jsonl", ["blue plum"] * 3, [["plum"]] * 3)
+    (tmp_path / "rows.txt").write_text("20\n21\n")
+    run("update", tmp_path / "fruit.model", new, "--replay", old, "--forget", tmp_path / "rows.txt", "--exact")
+    model = lt.load(tmp_path / "fruit.model")
+    assert model.retired_.tolist() == ["cherry"]
+    assert model.n_points_ == 23
+    assert dict(zip(model.classes_, model.label_counts_, strict=True)) == {
+        "apple": 10,
+        "cherry": 0,
+        "pear": 10,
+        "plum": 3,
+    }
+
+
+@pytest.mark.parametrize("in_parts", [False, True])
+def test_old_points_may_have_the_old_names_of_labels(run, folder, tmp_path, in_parts):
+    if in_parts:
+        model = lt.load(folder)
+        encoder = model.encoder_
+        lt.write_parts(lt.Dataset(encoder.transform(TEXTS), LABELS, encoder=encoder), tmp_path / "old", 7)
+        old = tmp_path / "old"
+    else:
+        old = write(tmp_path / "old.jsonl", TEXTS, LABELS)
+    (tmp_path / "rows.txt").write_text("0\n")
+    said = run("update", folder, "--rename", "apple=Apfel", "--forget", tmp_path / "rows.txt", "--replay", old).stdout
+    assert "left out" not in said
+    model = lt.load(folder)
+    assert model.retired_.tolist() == []
+    assert dict(zip(model.classes_, model.label_counts_, strict=True)) == {"Apfel": 9, "pear": 10}
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [("", "no row numbers"), ("0\nabc\n", "line 2"), ("20\n", "from 0 to 19"), ("-1\n", "line 1")],
+)
+def test_rows_that_cannot_be_forgotten_are_named(run, folder, tmp_path, rows, message):
+    old = write(tmp_path / "old.jsonl", TEXTS, LABELS)
+    (tmp_path / "rows.txt").write_text(rows)
+    result = run("update", folder, "--forget", tmp_path / "rows.txt", "--replay", old)
+    assert result.exit_code == 3
+    assert "rows.txt" in result.stderr
+    assert message in result.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ([], "nothing to do"),
         (["--back", "--compact"], "cannot be combined"),
         (["--back"], "no previous version"),
-        (["--retire", "plum"], "plum"),
+        (["--retire", "aple"], "--retire: 'aple' is neither a file nor a label of the model; did you mean 'apple'?"),
+        (["--restore", "plum"], "--restore: 'plum' is neither"),
         (["--rename", "pear"], "OLD=NEW"),
         (["--forget", __file__], "--replay"),
     ],

@@ -62,6 +62,12 @@ def test_requests_use_stored_sets(app, text_model, post, asked, rules):
     assert answers(post(app, PREDICT, {"texts": TEXTS, **asked})) == expected(text_model, **rules)
     single = post(app, PREDICT, {"text": TEXTS[0], **asked}).json()
     assert single["labels"] == expected(text_model, **rules)[0]
+    tensor = {"name": "text", "shape": [len(TEXTS)], "datatype": "BYTES", "data": TEXTS}
+    reply = post(app, "/v2/models/model/infer", {"inputs": [tensor], "parameters": {"k": 5, **asked}})
+    assert reply.status_code == 200, reply.text
+    names = reply.json()["outputs"][0]
+    rows = np.array(names["data"], dtype=object).reshape(names["shape"]).tolist()
+    assert [[name for name in row if name] for row in rows] == expected(text_model, **rules)
 
 
 def test_a_set_is_replaced_for_the_next_request(app, text_model, post):

@@ -32,6 +32,7 @@ from labeltrees.cli.search_options import (
     rule_options,
     score_options,
     search_options,
+    seen_labels,
 )
 from labeltrees.data.encoders import ItemEncoder
 from labeltrees.data.files import write_any
@@ -167,7 +168,7 @@ def predict(
         named = titles_of(model, vocabulary, language)
         files = DocumentFiles(documents_of(data, reading) or [], folder, model.label_names_, named)
         with open_queries(data, questions, reading, model, n_jobs) as points:
-            _write_answers(points, model, request, files.write, n_jobs, show_progress, stats=False)
+            _write_answers(points, model, lambda _: request, files.write, n_jobs, show_progress, stats=False)
         return
     above = None if model.label_relations_ is None else model.label_relations_.above
     terminal = output is None and sys.stdout.isatty()
@@ -175,13 +176,11 @@ def predict(
     with _output(output) as stream:
         if rules.exclude_seen:
             contexts = find_contexts(data, questions, reading, model)
-            if contexts is None:
-                message = "--exclude-seen needs a model that takes items, and lists of items in DATA or --ask"
-                raise InputError(message)
-            answer = _Answer(model, k, search, threshold, labels)
-            for block in contexts.blocks():
-                stream.write(lines.encode(*answer(block)))
-            return
+            if contexts is not None:
+                answer = _Answer(model, k, search, threshold, labels)
+                for block in contexts.blocks():
+                    stream.write(lines.encode(*answer(block)))
+                return
         # Predictions and a progress bar would overwrite each other on a terminal.
         show_progress = show_progress and (output is not None or not sys.stdout.isatty())
         with open_queries(data, questions, reading, model, n_jobs, as_given=explain) as points:
@@ -195,7 +194,13 @@ def predict(
                     stream.write(lines.encode(*answers))
                     stream.flush()
 
-                _write_answers(points, model, request, write, n_jobs, show_progress, stats=lines.is_json)
+                def request_of(X: Any) -> SearchRequest:
+                    if not rules.exclude_seen:
+                        return request
+                    seen = {**labels, "exclude": seen_labels(model, X, labels["exclude"])}
+                    return search.make_request(model, k, threshold=threshold, **seen)
+
+                _write_answers(points, model, request_of, write, n_jobs, show_progress, stats=lines.is_json)
 
 
 def _result_folder(output: str | None, data: str | None, reading: DataOptions) -> str | None:
@@ -216,7 +221,7 @@ def _result_folder(output: str | None, data: str | None, reading: DataOptions) -
 def _write_answers(
     points: PointBlocks,
     model: Model,
-    request: SearchRequest,
+    request_of: Callable[[Any], SearchRequest],
     write: Callable[..., None],
     n_jobs: int,
     show_progress: bool,
@@ -230,6 +235,7 @@ def _write_answers(
         watch("Predicting", points.n_points or 0, watched, unit="points") as advance,
     ):
         for X in points.blocks:
+            request = request_of(X)
             result, unsure = model.searcher_.topk(X, request, n_jobs=n_jobs, stats=stats), None
             if request.broader:
                 result, unsure = with_broader(model.searcher_, X, request, result, model.label_relations_, n_jobs)

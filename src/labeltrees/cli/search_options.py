@@ -165,7 +165,7 @@ def rule_options(command: Any) -> Any:
             "type or collection of the model's SKOS vocabulary.",
         ),
         label_set("--exclude", help="Labels that must not be returned, in the same form."),
-        click.option("--exclude-seen", is_flag=True, help="Leave out the items of each given list."),
+        click.option("--exclude-seen", is_flag=True, help="Leave out the items of each point."),
         click.option(
             "--limit-per",
             metavar="FILE:M",
@@ -187,7 +187,7 @@ def seen_labels(model: Model, points: Any, others: Sequence[int] | None = None) 
     takes_items = model.label_names_ is not None and isinstance(getattr(model, "encoder_", None), ItemEncoder)
     is_sparse: bool = sparse.issparse(points)
     if not takes_items or not is_sparse:
-        message = "--exclude-seen needs a model that takes items, and lists of items in DATA or --ask"
+        message = "--exclude-seen needs a model that takes items, and items in DATA or --ask"
         raise InputError(message)
     label_of = np.asarray(labels_of_features(model))
     labels, rows = label_of[points.indices], np.repeat(np.arange(points.shape[0]), np.diff(points.indptr))

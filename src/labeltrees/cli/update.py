@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
 from labeltrees.cli.command import Command
 from labeltrees.cli.data_options import data_options
 from labeltrees.cli.options import jobs_option, json_option, model_argument
 from labeltrees.cli.output import console, plural, print_json, step
 from labeltrees.cli.saved_models import check_output, load_model
+from labeltrees.cli.search_options import read_labels
 from labeltrees.data import Dataset
+from labeltrees.data.files import read_lines
 from labeltrees.data.read_data import DataOptions, load_data
-from labeltrees.errors import InputError
+from labeltrees.errors import FileFormatError, InputError
 from labeltrees.models.common.protocol import Model
 from labeltrees.storage.versions import go_back, previous_of, publish, version_of
 
@@ -27,17 +29,6 @@ Examples:
   labeltrees update shop.model --forget rows.txt --replay all.jsonl
   labeltrees update shop.model --back
 """
-
-
-def _labels(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> list[str]:
-    """Return labels by name; a value that is a file has one per line."""
-    found: list[str] = []
-    for value in values:
-        if Path(value).is_file():
-            found += [line for line in Path(value).read_text(encoding="utf-8").splitlines() if line]
-        else:
-            found.append(value)
-    return found
 
 
 def _renamed(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
@@ -61,8 +52,8 @@ def _renamed(_context: click.Context, _parameter: click.Parameter, values: tuple
 @click.option(
     "--exact", is_flag=True, help="Train everything whose input changed; the result equals a fit on that tree."
 )
-@click.option("--retire", metavar="LABEL|FILE", multiple=True, callback=_labels, help="Stop returning these labels.")
-@click.option("--restore", metavar="LABEL|FILE", multiple=True, callback=_labels, help="Return retired labels again.")
+@click.option("--retire", metavar="LABEL|FILE", multiple=True, help="Stop returning these labels.")
+@click.option("--restore", metavar="LABEL|FILE", multiple=True, help="Return retired labels again.")
 @click.option("--rename", metavar="OLD=NEW", multiple=True, callback=_renamed, help="Give a label another name.")
 @click.option(
     "--forget",
@@ -84,8 +75,8 @@ def update(
     data: str | None,
     replay: str | None,
     exact: bool,
-    retire: list[str],
-    restore: list[str],
+    retire: tuple[str, ...],
+    restore: tuple[str, ...],
     rename: dict[str, str],
     forget: str | None,
     compact: bool,
@@ -146,10 +137,10 @@ Examples:
 
 @click.command(cls=Command, epilog=_RETIRE_EPILOG)
 @model_argument
-@click.argument("labels", metavar="LABEL|FILE...", nargs=-1, required=True, callback=_labels)
+@click.argument("labels", metavar="LABEL|FILE...", nargs=-1, required=True)
 @click.option("--restore", is_flag=True, help="Return the labels again.")
 @json_option
-def retire(model_folder: str, labels: list[str], restore: bool, as_json: bool) -> None:
+def retire(model_folder: str, labels: tuple[str, ...], restore: bool, as_json: bool) -> None:
     """Stop returning labels of a MODEL, immediately and without training.
 
     A LABEL is a name, or an id if the labels have no names. A FILE has one label per line. This does the same as
@@ -157,7 +148,7 @@ def retire(model_folder: str, labels: list[str], restore: bool, as_json: bool) -
     """
     version = version_of(model_folder)
     model: Any = load_model(model_folder)
-    (model.restore if restore else model.retire)(_known(model, labels))
+    (model.restore if restore else model.retire)(_known("LABEL", labels, model))
     publish(model.save, model_folder, model_folder, version)
     retired = list(model.retired_.tolist())
     text = f"{model_folder}: {plural(len(model.classes_), 'label')}, {len(retired):,} of them retired"
@@ -169,8 +160,8 @@ def _change(
     data: str | None,
     replay: str | None,
     exact: bool,
-    retire: list[str],
-    restore: list[str],
+    retire: tuple[str, ...],
+    restore: tuple[str, ...],
     rename: dict[str, str],
     forget: str | None,
     compact: bool,
@@ -185,21 +176,23 @@ def _change(
     if (exact or forget is not None) and not hasattr(model, "forget"):
         message = f"a {model.KIND} is updated without --exact and --forget: fit it again to forget points"
         raise InputError(message)
+    old: Any
     reports, lines = [], []
     if rename:
         changed.rename(list(rename), list(rename.values()))
     if restore:
-        changed.restore(_known(model, restore))
+        changed.restore(_known("--restore", restore, model))
     if retire:
-        changed.retire(_known(model, retire))
+        changed.retire(_known("--retire", retire, model))
     with step("Reading data", show_progress):
-        old = None if replay is None else _read(replay, reading, model)
+        old = None if replay is None else _renamed_labels(_read(replay, reading, model), rename)
         new = None if data is None else _read(data, reading, model)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the reports say the same
         if forget is not None:
-            rows = [int(line) for line in Path(forget).read_text(encoding="utf-8").split()]
+            rows = _read_rows(forget, old.n_points)
             reports.append(changed.forget(rows, old))
+            old = old.take(np.setdiff1d(np.arange(old.n_points), rows))  # an update must not learn them again
         if new is not None:
             reports.append(changed.update(new, replay=old, **({"exact": True} if exact else {})))
     if compact:
@@ -210,15 +203,37 @@ def _change(
     return {"retired": list(changed.retired_.tolist()), "reports": made, "lines": lines}
 
 
-def _known(model: Model, labels: list[str]) -> list[Any]:
-    """Return labels in the form that the model takes: names, or ids if it has no names."""
-    if model.label_names_ is not None:
-        return list(labels)
-    try:
-        return [int(label) for label in labels]
-    except ValueError:
-        message = "the labels of the model have no names: give ids"
-        raise InputError(message) from None
+def _known(option: str, values: tuple[str, ...], model: Model) -> list[Any]:
+    """Return the labels that the values of an option name, in the form that the model takes: names, or ids."""
+    known: list[Any] = model.classes_[read_labels(option, values, model)].tolist()
+    return known
+
+
+def _renamed_labels(old: Dataset, rename: dict[str, str]) -> Dataset:
+    """Return old points with the new names of labels, as a Dataset in memory.
+
+    They stay as they are if they have the new names already.
+    """
+    if not rename or old.label_names is None:
+        return old
+    names = [rename.get(name, name) for name in old.label_names.tolist()]
+    return old if len(set(names)) < len(names) else old.take(slice(None)).with_label_names(names)
+
+
+def _read_rows(path: str, n_points: int) -> Any:
+    """Return the row numbers of a file."""
+    rows = []
+    for number, line in enumerate(read_lines(path), start=1):
+        if not line:
+            continue
+        if not line.isdecimal() or int(line) >= n_points:
+            message = f"{path}, line {number}: must be a row number of OLD-DATA, from 0 to {n_points - 1}, got {line!r}"
+            raise FileFormatError(message)
+        rows.append(int(line))
+    if not rows:
+        message = f"{path}: contains no row numbers"
+        raise FileFormatError(message)
+    return np.array(rows, np.int64)
 
 
 def _read(data: str, reading: DataOptions, model: Model) -> Dataset:

@@ -88,9 +88,10 @@ class LabelTexts:
         texts.language = self.language
         return texts
 
-    def grown(self, n_labels: int) -> LabelTexts:
-        """Return the texts of `n_labels` labels; the added ones have none."""
-        texts = LabelTexts.of_lists([*self.lists(), *([] for _ in range(n_labels - len(self)))])
+    def grown(self, n_labels: int, added: Sequence[Sequence[str]] = ()) -> LabelTexts:
+        """Return the texts of `n_labels` labels: those of the `added` ones follow, and other ones have none."""
+        n_without = n_labels - len(self) - len(added)
+        texts = LabelTexts.of_lists([*self.lists(), *added, *([] for _ in range(n_without))])
         texts.relations = None if self.relations is None else self.relations.grown(n_labels)
         texts.language = self.language
         return texts

@@ -116,15 +116,17 @@ async def describe_model(service: Service, request: Request) -> Response:
 async def infer(service: Service, request: Request) -> Response:
     """Predict labels."""
     body = await read_body(service, request)
-    read = partial(_read, body, request.headers.get(_HEADER_LENGTH), service.settings.max_rows)
+    read = partial(_read, service, body, request.headers.get(_HEADER_LENGTH))
     return await service.answer(request.path_params["name"], read, len(body))
 
 
-def _read(body: bytes, header_length: str | None, max_rows: int, served: ServedModel) -> Questions:
+def _read(service: Service, body: bytes, header_length: str | None, served: ServedModel) -> Questions:
     head, tail = _split(body, header_length)
     asked: InferRequest = decode(_decoder, head)
-    kind, rows = _read_inputs(asked.inputs, tail, max_rows, served.facts.n_features)
-    return Questions(kind, rows, _options(asked.parameters), partial(_write, asked))
+    kind, rows = _read_inputs(asked.inputs, tail, service.settings.max_rows, served.facts.n_features)
+    options = _options(asked.parameters)
+    service.sets.resolve(served, options)
+    return Questions(kind, rows, options, partial(_write, asked))
 
 
 def _split(body: bytes, header_length: str | None) -> tuple[bytes, memoryview]:

@@ -155,6 +155,24 @@ def test_text_models_retire_labels_too(tmp_path):
     assert "seven 1" in model.restore(gone).predict_topk(texts[:20], 18)[0]
 
 
+def test_fasttext_gets_no_retired_label(tmp_path):
+    model = lt.TextLabelTreeClassifier(dim=8, epochs=5, n_jobs=1).fit(
+        ["red apple", "green pear"] * 20, [["a"], ["b"]] * 20
+    )
+    model.retire("a")
+    with pytest.raises(InputError, match="retired"):
+        model.export_fasttext(tmp_path / "model.bin")
+    model.restore("a").export_fasttext(tmp_path / "model.bin")
+
+
+def test_classes_are_never_retired_ones():
+    model = lt.LabelTreeClassifier(C=1.0).fit(np.eye(3), ["a", "b", "c"])
+    assert model.retire(["a", "b"]).predict(np.eye(3)).tolist() == ["c"] * 3
+    model.retire("c")
+    with pytest.raises(InputError, match="not retired"):
+        model.predict(np.eye(3))
+
+
 def test_names_change():
     names = [f"label {i}" for i in range(N_LABELS)]
     model = lt.LabelTreeClassifier(C=1.0, fanout=8).fit(lt.Dataset(X, Y, label_names=names))

@@ -257,6 +257,24 @@ def test_new_items_get_columns():
     assert model.predict_topk([["jam"]], 1)[0].tolist() == [["d"]]
 
 
+def test_new_items_keep_both_their_names():
+    def shop(items, titles, baskets, labels):
+        encoder = lt.encoders.ItemEncoder(items, ids=titles)
+        texts = dict(zip(items, titles, strict=True))
+        own = {name: texts[name] for name in {name for one in labels for name in one}}
+        return lt.Dataset(encoder.transform(baskets), labels, encoder=encoder, label_texts=own)
+
+    old = shop(["1", "2"], ["milk, fresh", "bread"], [["1"], ["2"]] * 10, [["2"], ["1"]] * 10)
+    new = shop(["2", "3"], ["bread", "jam, red"], [["3"], ["2"]] * 5, [["2"], ["3"]] * 5)
+    model = lt.LabelTreeClassifier(C=1.0).fit(old)
+    model.update(new, replay=old)
+    assert model.encoder_.item_ids == ["milk, fresh", "bread", "jam, red"]
+    assert model.titles(model.classes_).tolist() == ["milk, fresh", "bread", "jam, red"]
+    by_title, by_number = (model.predict_topk([[item]], 3) for item in ("jam, red", "3"))
+    assert by_title[0].tolist() == by_number[0].tolist()
+    assert by_title[1].tobytes() == by_number[1].tobytes()
+
+
 def test_saved_updates_load(tmp_path):
     model = fitted()
     model.update(X[NEW], Y[NEW], replay=(X[OLD], Y[OLD]))
@@ -310,6 +328,13 @@ def test_arguments_that_do_not_fit_are_refused(arguments, message):
 def test_points_that_are_not_there_cannot_be_forgotten(points):
     with pytest.raises(InputError):
         lt.LabelTreeClassifier(C=1.0).fit(X, Y).forget(points, (X, Y))
+
+
+def test_forgetting_no_point_changes_nothing():
+    model = lt.LabelTreeClassifier(C=1.0).fit(X, Y)
+    before = model.predict_topk(X, 3)[1]
+    model.forget([], (X, Y))
+    np.testing.assert_array_equal(model.predict_topk(X, 3)[1], before)
 
 
 def test_partial_fit_fits_first_and_updates_then():

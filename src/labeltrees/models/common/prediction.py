@@ -183,10 +183,11 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin, LabelRulesMixin):
         Four parameters matter most. `k` is the length of the lists. `candidates` and `exclude` say which labels may be
         returned. `threshold` leaves out labels with low scores, so that lists can be shorter.
 
-        Searches with rules (`candidates`, `exclude`, `label_weight`, `limits`, `threshold`, `diversity`) are exact: the
-        list is the same as if all labels were scored, unless `beam` is given. Without rules, the search uses the beam
-        that the model was fitted with. In a model with evidence, this holds for the labels that the trees propose;
-        evidence then adjusts their scores.
+        Searches with rules (`candidates`, `exclude`, `label_weight`, `limits`, `diversity`) are exact: the list is the
+        same as if all labels were scored, unless `beam` is given. Without rules, the search uses the beam that the
+        model was fitted with, and a `threshold` cuts its list. With several trees, this holds for the list of each
+        tree. In a model with evidence, it holds for the labels that the trees propose; evidence then adjusts their
+        scores.
 
         Parameters
         ----------
@@ -361,7 +362,11 @@ class PredictionMixin(ExplainMixin, LabelChangesMixin, LabelRulesMixin):
         """
         X = self.check_queries(X)
         if self._has_classes:
-            return self.classes_[self._topk(X, 1)[0][:, 0]]
+            best = self._topk(X, 1)[0][:, 0]
+            if (best < 0).any():
+                message = "predict needs at least one label that is not retired"
+                raise InputError(message)
+            return self.classes_[best]
         if self.threshold is None:
             matrix = top_scores(*self._topk(X, self.k), self.searcher_.n_labels)
         else:

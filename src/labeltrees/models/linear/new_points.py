@@ -15,6 +15,7 @@ from labeltrees._validation import refuse
 from labeltrees.data.columns import as_texts
 from labeltrees.data.dataset import Dataset
 from labeltrees.data.encoders import ColumnEncoder, Encoder, ItemEncoder, TextEncoder
+from labeltrees.data.label_texts import read_label_texts
 from labeltrees.data.tfidf import learn_state
 from labeltrees.errors import InputError
 from labeltrees.models.common.error_costs import point_costs
@@ -44,6 +45,8 @@ class UpdateData:
     times, groups : array (n,), optional
     n_dropped : int
         Pairs of old points with labels that the model does not know.
+    new_texts : list of lists of str
+        The texts of the new labels; empty if they have none.
     """
 
     points: UpdatePoints
@@ -55,6 +58,7 @@ class UpdateData:
     times: Any
     groups: Any
     n_dropped: int
+    new_texts: list[list[str]]
 
 
 def read_update(model: LabelTreeClassifier, X: Any, Y: Any, replay: Any, *, grow: bool = True) -> UpdateData:
@@ -93,7 +97,18 @@ def read_update(model: LabelTreeClassifier, X: Any, Y: Any, replay: Any, *, grow
     pair = (given, old)
     times, groups = (_join([getattr(pair[i], name) for i in order]) for name in ("times", "groups"))
     points = UpdatePoints(rows, labels, all_weights, is_new)
-    return UpdateData(points, n_labels, n_features, label_names, grown, names, times, groups, n_dropped)
+    new_texts = _texts_of_new(given, label_names, model.searcher_.n_labels)
+    return UpdateData(points, n_labels, n_features, label_names, grown, names, times, groups, n_dropped, new_texts)
+
+
+def _texts_of_new(given: FitArguments, names: LabelNames | None, n_known: int) -> list[list[str]]:
+    """Return the texts that come with the labels from `n_known` on; empty if none come."""
+    if given.label_texts is None or names is None or given.label_names is None:
+        return []
+    own = np.asarray(given.label_names).tolist()
+    texts, _ = read_label_texts(given.label_texts, own, len(own))
+    place = {name: number for number, name in enumerate(own)}
+    return [texts.of(place[name]) if name in place else [] for name in names.array[n_known:].tolist()]
 
 
 # Features.
@@ -179,9 +194,16 @@ def grow_encoder(encoder: Encoder, contexts: Any, given: FitArguments, n_points:
     if not added:
         return encoder
     ids = encoder.item_ids
+    own = given.encoder if isinstance(given.encoder, ItemEncoder) else None
+    id_of = {} if own is None else dict(zip(own.feature_names.tolist(), own.item_ids, strict=False))
+    taken, other = set(ids), []
+    for name in added:
+        title = id_of.get(name, name)
+        other.append(name if title in taken else title)  # ids must differ
+        taken.add(other[-1])
     return ItemEncoder(
         [*encoder.feature_names.tolist(), *added],
-        ids=[*ids, *added] if ids else None,
+        ids=[*ids, *other] if ids else None,
         weighting=encoder.weighting,
         norm=encoder.norm,
     )

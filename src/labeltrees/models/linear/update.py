@@ -83,6 +83,7 @@ def _split_off(model: LabelTreeClassifier, points: Any, replay: Any) -> tuple[Up
     data = _known_labels(model, read_update(model, *_pair(replay), replay=None, grow=False))
     n = data.points.X.shape[0]
     ids = np.asarray(points)
+    ids = ids if ids.size else ids.astype(np.int64)  # an empty list
     if ids.dtype == bool and ids.shape == (n,):
         ids = np.flatnonzero(ids)
     if ids.ndim != 1 or (len(ids) and ids.dtype.kind not in "iu"):
@@ -307,9 +308,9 @@ class _Update:
         )
 
     def label_texts(self) -> Any:
-        """Return the texts of the labels; new ones have none."""
+        """Return the texts of the labels; new ones have those that came with the new points."""
         texts = self.model.label_texts_
-        return None if texts is None else texts.grown(self.data.n_labels)
+        return None if texts is None else texts.grown(self.data.n_labels, self.data.new_texts)
 
     # Training.
 

@@ -318,11 +318,15 @@ class TextLabelTreeClassifier(
 
         fastText builds its tree from label counts, so the counts in the ``.bin`` are chosen to give this tree. The real
         counts are written to ``<path>.label_counts.tsv``. This works if 2^(D - d) * 2 L is below 1e15, for L labels at
-        depths d to D; deeper trees are refused.
+        depths d to D; deeper trees are refused. fastText cannot leave out labels: a model with retired ones
+        is refused.
         """
         from labeltrees.models.text.fasttext import export_model
 
         check_is_fitted(self, "searcher_")
+        if len(self.retired_):
+            message = "fastText would return the retired labels: restore them first, or fit a model without them"
+            raise InputError(message)
         export_model(self, path)
 
     @classmethod
