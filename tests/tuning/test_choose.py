@@ -12,6 +12,7 @@ from labeltrees.tasks import FolderResults, LocalRunner
 from labeltrees.tuning import choose as choose_module
 from labeltrees.tuning import search as search_module
 from labeltrees.tuning import trial
+from labeltrees.tuning.budget import TimeBudget
 from labeltrees.tuning.choose import TUNED, check_tuned, fit_on_all
 from labeltrees.tuning.data import as_tuning_data
 from labeltrees.tuning.limits import Limits
@@ -313,6 +314,16 @@ def test_a_time_budget_that_is_too_short_still_gives_a_model(data):
     assert choice.parameters["loss"] == "squared_hinge"
     assert "The time budget of 1e-06 s left out 8 trials." in choice.explanation
     assert choice.model.predict_topk(data.X[:2], 3)[0].shape == (2, 3)
+
+
+def test_the_time_on_all_points_is_not_guessed_from_the_smallest_sample_alone(data, monkeypatch):
+    monkeypatch.setattr(search_module, "MIN_POINTS_IN_A_HURRY", 60)
+    record = TimeBudget.record  # a trial needs a second to start, and another one for all 640 points
+    monkeypatch.setattr(TimeBudget, "record", lambda own, name, n, _: record(own, name, n, 1 + n / 640))
+    choice = lt.choose(data, time_budget=20, tune=["C"], estimator=PLAIN)
+    own = [trial["n_points"] for trial in choice.trials if trial["variant"] == "as given"]
+    assert sorted(own) == [71, 213, 640]
+    assert choice.steps[0]["n_points"] == 640
 
 
 def test_limits_hold_for_changes_too(data):

@@ -191,13 +191,19 @@ class Search:
     def _time_own(self) -> None:
         """Train the estimator as given on the smallest sample and, if a time budget allows, on all points.
 
-        All later stages need this trial. It also says how the time of a training grows.
+        All later stages need this trial. It also says how the time of a training grows. One sample alone does not: it
+        makes the training on all points look too long, so larger samples come in between where that decides.
         """
-        budget, size = self.study.budget, self.sizes()[0]
-        if budget.seconds is None or size == self.study.n_points:
+        budget, (smallest, *larger) = self.study.budget, self.sizes()
+        if budget.seconds is None or smallest == self.study.n_points:
             return
-        self._run([()], size, timing=self._timing if self.limits.has_latency else None)
-        if budget.expected(OWN, self.study.n_points) <= _FIRST_SHARE * budget.seconds:
+        in_time = _FIRST_SHARE * budget.seconds
+        timing = self._timing if self.limits.has_latency else None
+        self._run([()], smallest, timing=timing)
+        for size in larger:
+            if budget.expected(OWN, size) <= in_time < budget.expected(OWN, self.study.n_points):
+                self._run([()], size, timing=timing)
+        if budget.expected(OWN, self.study.n_points) <= in_time:
             self._run([()], self.study.n_points, timing=self._timing)
 
     def _saves_little(self, size: int) -> bool:
