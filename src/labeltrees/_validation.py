@@ -8,6 +8,7 @@ from typing import Any, Literal, NoReturn
 
 import numpy as np
 from joblib import effective_n_jobs
+from numpy.typing import NDArray
 
 from labeltrees.errors import InputError, Phrase
 
@@ -49,6 +50,14 @@ def check_integer(name: str, value: Any, low: int, high: int | None = None) -> i
     if number < low or (high is not None and number > high):
         refuse(name, allowed, value)
     return number
+
+
+def check_array(name: str, value: Any, allowed: str) -> NDArray[Any]:
+    """Return `value` as an array; a list of lists of unequal lengths, for example, is none."""
+    try:
+        return np.asarray(value)
+    except (TypeError, ValueError, OverflowError, RuntimeError):  # the last if a list changes while it is read
+        refuse(name, allowed, value)
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
