@@ -84,7 +84,7 @@ def check_seed(random_state: Any) -> int:
 def check_n_jobs(n_jobs: Any) -> int:
     """Return the number of threads for `n_jobs` as in scikit-learn: None is 1 unless a joblib context sets more."""
     if n_jobs is not None:
-        check_integer("n_jobs", n_jobs, -(2**31), 2**31 - 1)
-        if n_jobs == 0:
+        is_integer = isinstance(n_jobs, numbers.Integral) and not isinstance(n_jobs, bool)
+        if not is_integer or n_jobs == 0 or not -(2**31) <= n_jobs < 2**31:
             refuse("n_jobs", "a non-zero integer", n_jobs, Phrase.OR_NONE)
     return int(effective_n_jobs(n_jobs))
