@@ -326,6 +326,12 @@ def test_the_time_on_all_points_is_not_guessed_from_the_smallest_sample_alone(da
     assert choice.steps[0]["n_points"] == 640
 
 
+def test_one_validation_point_is_enough(data):
+    choice = lt.choose(data[:5], time_budget=20, tune=["C", "n_trees"], estimator=PLAIN)
+    assert "each measured on 1 point held out" in choice.explanation
+    assert choice.model.n_points_ == 5
+
+
 def test_limits_hold_for_changes_too(data):
     choice = lt.choose(data, max_precision_loss=1.0, tune=["n_trees", "tradeoff"], estimator=PLAIN)
     assert choice.parameters["n_trees"] == 1  # three trees take more work, and any loss is allowed

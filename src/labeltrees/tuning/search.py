@@ -225,12 +225,12 @@ class Search:
         known = [key for key in self._trials if key[0] in self._candidates and key[0] != OWN and key[1] in own]
         differences = [self.steady_values(self._trials[key]) - own[key[1]] for key in known]
         trials = [(self._candidates[name], size / self.study.budget.n_final) for name, size in known]
-        covariance = np.atleast_2d(np.cov(differences)) if known else np.zeros((0, 0))
         n_validation = len(next(iter(own.values())))
         level = float(self._trials[OWN, max(own)].record[self.limits.metric])
         scale = max(0.1, math.sqrt(max(level * (1 - level), 0.0)))  # as if the metric were 0 or 1 for each point
-        if n_validation < 2:
-            covariance = np.eye(len(known))
+        covariance = np.eye(len(known))  # unknown from one point
+        if known and n_validation > 1:
+            covariance = np.atleast_2d(np.cov(differences))
         means = np.array([difference.mean() for difference in differences])
         return Effects(self.changes, trials, means, covariance / n_validation, scale)
 
