@@ -187,6 +187,8 @@ def test_an_interrupted_choice_continues_from_its_folder(data, tmp_path, monkeyp
         ({"max_precision_loss": 0.1, "validation": None}, "validation must be"),
         ({"max_precision_loss": 0.1, "k": 0}, "k must be"),
         ({"estimator": lt.LabelTreeClassifier(random_state=-1)}, "random_state must be"),
+        ({"estimator": lt.LabelTreeClassifier}, "estimator must be a model such as LabelTreeClassifier\\(\\), got"),
+        ({"estimator": 5}, "estimator must be a model such as LabelTreeClassifier\\(\\), got 5"),
         ({"tune": {"C": []}}, "must be a list of at least one value"),
     ],
 )
