@@ -38,6 +38,9 @@ def test_choices_fanouts_seeds_and_threads():
         (lambda: check_fanout("fanout", "wide"), "fanout must be an integer of at least 2 or 'auto'"),
         (lambda: check_seed(-1), "random_state must be"),
         (lambda: check_n_jobs(0), "n_jobs must be a non-zero integer or None"),
+        (lambda: check_n_jobs(True), "n_jobs must be a non-zero integer or None, got True"),
+        (lambda: check_n_jobs(1.5), "n_jobs must be a non-zero integer or None, got 1.5"),
+        (lambda: check_n_jobs(2**31), "n_jobs must be a non-zero integer or None"),
     ):
         with pytest.raises(InputError, match=message):
             call()

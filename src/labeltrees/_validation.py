@@ -8,6 +8,7 @@ from typing import Any, Literal, NoReturn
 
 import numpy as np
 from joblib import effective_n_jobs
+from numpy.typing import NDArray
 
 from labeltrees.errors import InputError, Phrase
 
@@ -51,6 +52,14 @@ def check_integer(name: str, value: Any, low: int, high: int | None = None) -> i
     return number
 
 
+def check_array(name: str, value: Any, allowed: str) -> NDArray[Any]:
+    """Return `value` as an array; a list of lists of unequal lengths, for example, is none."""
+    try:
+        return np.asarray(value)
+    except (TypeError, ValueError, OverflowError, RuntimeError):  # the last if a list changes while it is read
+        refuse(name, allowed, value)
+
+
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
     """Return `value` if it is one of `choices`."""
     if not isinstance(value, str) or value not in choices:
@@ -75,7 +84,7 @@ def check_seed(random_state: Any) -> int:
 def check_n_jobs(n_jobs: Any) -> int:
     """Return the number of threads for `n_jobs` as in scikit-learn: None is 1 unless a joblib context sets more."""
     if n_jobs is not None:
-        check_integer("n_jobs", n_jobs, -(2**31), 2**31 - 1)
-        if n_jobs == 0:
+        is_integer = isinstance(n_jobs, numbers.Integral) and not isinstance(n_jobs, bool)
+        if not is_integer or n_jobs == 0 or not -(2**31) <= n_jobs < 2**31:
             refuse("n_jobs", "a non-zero integer", n_jobs, Phrase.OR_NONE)
     return int(effective_n_jobs(n_jobs))

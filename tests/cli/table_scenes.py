@@ -74,7 +74,7 @@ def sweep_result():
         }
         for i in range(4)
     ]
-    return SimpleNamespace(ks=(1, 3, 5), table=table, chosen="s1", frontier=lambda _x, _y: table[:2])
+    return SimpleNamespace(ks=(1, 3, 5), table=table, chosen="s1", facts={}, frontier=lambda _x, _y: table[:2])
 
 
 def sweep_table():

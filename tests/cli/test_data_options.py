@@ -191,7 +191,7 @@ def test_texts_without_labels_are_answered_a_line_each(run, folders, tmp_path):
         path.write_text(content)
         result = run("predict", tmp_path / "model", path, *options)
         assert len(result.stdout.splitlines()) == 3
-        assert f"{path}: 1 of 3 texts are empty; they are kept" in result.stderr
+        assert f"{path}: 1 of 3 texts is empty; it is kept" in result.stderr
 
 
 def test_labels_the_model_does_not_know_count_as_not_found(run, folders, tmp_path):

@@ -2,11 +2,14 @@
 
 import csv
 import json
+from types import SimpleNamespace
 
 import pytest
 
 import labeltrees as lt
 from labeltrees.cli import output
+from labeltrees.cli.choose import _steps_table
+from labeltrees.cli.sweep import result_table
 from labeltrees.tuning import trial
 from labeltrees.tuning.result import SweepResult
 from tests.tuning.conftest import count_as_time
@@ -157,6 +160,26 @@ def test_choose_saves_the_model_and_says_why(run, data_folder, tmp_path):
     assert lt.load(model).label_names_[0] == "name-0"
     assert lt.load(model).k == 3
     assert "chosen" in result.stdout
+
+
+def test_few_of_the_combinations_without_a_gain_are_printed():
+    cost = {"metric": 0.5, "us_per_call": 1.0, "training_seconds": 1.0, "model_bytes": 1}
+    gains = [0.001 * place - 0.02 for place in range(20)]
+    steps = [{"step": f"+ C {gain:.3f}", "gain": gain, "why": "no clear gain", **cost} for gain in gains]
+    kept = {"step": "+ n_trees 3", "gain": 0.01, "why": "chosen", **cost}
+    slow = {"step": "+ evidence auto", "gain": -0.3, "why": "too slow", **cost}
+    result = SimpleNamespace(facts={"metric": "p1"})
+    choice = SimpleNamespace(steps=[slow, *steps[:15], kept, *steps[15:]], result=result)
+    rows = [row[0] for row in _steps_table(choice).rows]
+    assert rows == ["+ evidence auto", "+ n_trees 3", *(step["step"] for step in steps[15:])]
+
+
+def test_settings_of_one_tree_are_told_apart_by_their_other_parameters(data_folder):
+    train, _ = lt.read_data(data_folder)
+    result = lt.sweep(train, tradeoffs=[1], grid={"C": [0.5, 1.0]})
+    table = result_table(result)
+    place = [column.header for column in table.columns].index("other settings")
+    assert [row[place] for row in table.rows] == ["C 0.5", "C 1.0"]
 
 
 def test_choose_as_json(run, data_folder, tmp_path):

@@ -320,3 +320,20 @@ def test_label_names_can_be_replaced(tmp_path):
         assert each.label_names.tolist() == ["a", "b"]
         with pytest.raises(lt.errors.InputError, match="label_names must be 2 strings"):
             each.with_label_names(["c"])
+
+
+RAGGED = [[1], [2, 3], 1]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"groups": RAGGED}, "groups must be 3 integers or texts, one per point, got "),
+        ({"times": RAGGED}, "times must be 3 numbers or dates"),
+        ({"times": [1.0, np.nan, 2.0]}, r"times\[1\] must be a time, got "),
+        ({"times": np.array(["2026-01-01", "2026-01-02", "NaT"], "M8[s]")}, r"times\[2\] must be a time, got "),
+    ],
+)
+def test_wrong_groups_and_times_are_refused(given, message):
+    with pytest.raises(lt.errors.InputError, match=message):
+        lt.Dataset(X_DENSE, Y_DENSE, **given)

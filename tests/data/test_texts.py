@@ -100,8 +100,8 @@ def test_empty_texts_and_texts_without_labels_are_kept_and_counted(tmp_path, cap
     path = write(tmp_path / "data.jsonl", as_jsonl())
     with caplog.at_level(logging.WARNING, "labeltrees"):
         assert lt.read_texts(path).n_points == 5
-    assert "1 of 5 texts are empty; they are kept" in caplog.text
-    assert "1 of 5 texts have no label; they are kept" in caplog.text
+    assert "1 of 5 texts is empty; it is kept" in caplog.text
+    assert "1 of 5 texts has no label; it is kept" in caplog.text
 
 
 @pytest.mark.parametrize("value", ["-1", "nan", "many", "inf"])

@@ -67,6 +67,8 @@ def test_labels_at_one_time_have_no_trend(points):
         (np.zeros(3), "400 numbers or dates"),
         (np.array(["a"] * 400), "400 numbers or dates"),
         (np.full(400, np.nan), "times must be finite"),
+        ([[1], [2, 3]] * 200, "400 numbers or dates"),
+        ("today", "400 numbers or dates"),
         (np.full(400, np.datetime64("NaT", "s")), "times must be finite"),
     ],
 )

@@ -105,11 +105,11 @@ def hits_of(found):
     return Hits(np.array(found, dtype=bool)[:, None], np.ones(len(found), dtype=np.int64), 1)
 
 
-def words(model, rows=None, **baselines):
+def words(model, rows=None, sample="", **baselines):
     """The words about a model and some baselines, from one hit or miss per point."""
     rows = np.arange(len(model)) if rows is None else rows
     table = BaselineTable([], rows, {name: hits_of(found) for name, found in baselines.items()})
-    return table.compare(hits_of(model), "p1", "The chosen model")
+    return table.compare(hits_of(model), "p1", "The chosen model", sample)
 
 
 def test_a_better_model_is_above_the_best_baseline():
@@ -124,6 +124,15 @@ def test_a_worse_model_does_not_beat_the_baseline():
     text = words([1] * 20 + [0] * 80, popularity=[1] * 50 + [0] * 50)
     assert "The chosen model does not beat it: it is 30.00 percentage points below it" in text
     assert "use the baseline" in text
+
+
+def test_a_loss_of_a_model_trained_on_a_sample_gives_no_advice():
+    sample = "It was trained on 10 of the 90 points for this, the baseline on all of them."
+    for model in ([1] * 20 + [0] * 80, [1] * 50 + [0] * 50):
+        text = words(model, sample=sample, popularity=[1] * 50 + [0] * 50)
+        assert text.endswith(sample)
+        assert "use the baseline" not in text
+    assert sample not in words([1] * 100, sample=sample, popularity=[1] * 50 + [0] * 50)
 
 
 @pytest.mark.parametrize(("model", "direction"), [([1, 1, 1, 0], "above"), ([0, 0, 1, 0], "below")])

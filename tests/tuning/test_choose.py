@@ -12,6 +12,7 @@ from labeltrees.tasks import FolderResults, LocalRunner
 from labeltrees.tuning import choose as choose_module
 from labeltrees.tuning import search as search_module
 from labeltrees.tuning import trial
+from labeltrees.tuning.budget import TimeBudget
 from labeltrees.tuning.choose import TUNED, check_tuned, fit_on_all
 from labeltrees.tuning.data import as_tuning_data
 from labeltrees.tuning.limits import Limits
@@ -186,6 +187,8 @@ def test_an_interrupted_choice_continues_from_its_folder(data, tmp_path, monkeyp
         ({"max_precision_loss": 0.1, "validation": None}, "validation must be"),
         ({"max_precision_loss": 0.1, "k": 0}, "k must be"),
         ({"estimator": lt.LabelTreeClassifier(random_state=-1)}, "random_state must be"),
+        ({"estimator": lt.LabelTreeClassifier}, "estimator must be a model such as LabelTreeClassifier\\(\\), got"),
+        ({"estimator": 5}, "estimator must be a model such as LabelTreeClassifier\\(\\), got 5"),
         ({"tune": {"C": []}}, "must be a list of at least one value"),
     ],
 )
@@ -313,6 +316,22 @@ def test_a_time_budget_that_is_too_short_still_gives_a_model(data):
     assert choice.parameters["loss"] == "squared_hinge"
     assert "The time budget of 1e-06 s left out 8 trials." in choice.explanation
     assert choice.model.predict_topk(data.X[:2], 3)[0].shape == (2, 3)
+
+
+def test_the_time_on_all_points_is_not_guessed_from_the_smallest_sample_alone(data, monkeypatch):
+    monkeypatch.setattr(search_module, "MIN_POINTS_IN_A_HURRY", 60)
+    record = TimeBudget.record  # a trial needs a second to start, and another one for all 640 points
+    monkeypatch.setattr(TimeBudget, "record", lambda own, name, n, _: record(own, name, n, 1 + n / 640))
+    choice = lt.choose(data, time_budget=20, tune=["C"], estimator=PLAIN)
+    own = [trial["n_points"] for trial in choice.trials if trial["variant"] == "as given"]
+    assert sorted(own) == [71, 213, 640]
+    assert choice.steps[0]["n_points"] == 640
+
+
+def test_one_validation_point_is_enough(data):
+    choice = lt.choose(data[:5], time_budget=20, tune=["C", "n_trees"], estimator=PLAIN)
+    assert "each measured on 1 point held out" in choice.explanation
+    assert choice.model.n_points_ == 5
 
 
 def test_limits_hold_for_changes_too(data):

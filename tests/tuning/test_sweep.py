@@ -172,6 +172,7 @@ def test_a_setting_whose_measurements_are_damaged_is_trained_again(train, valida
         ({"grid": {"tradeoff": [1]}}, "grid must be parameters of a LabelTreeClassifier"),
         ({"grid": {"C": []}}, "must be a list of at least one value"),
         ({"estimator": lt.LabelTreeClassifier(n_jobs=0)}, "n_jobs must be"),
+        ({"estimator": lt.LabelTreeClassifier}, "estimator must be a model such as LabelTreeClassifier"),
         ({"validation": lt.Dataset(np.eye(2), np.eye(2))}, "validation must be data with the 24 labels"),
         ({"validation": lt.Dataset(np.eye(24), np.eye(24))}, "validation must be data with the 40 features"),
         ({"validation": lt.Dataset(np.zeros((2, 40)), np.zeros((2, 24)))}, "validation must have points with labels"),

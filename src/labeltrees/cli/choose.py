@@ -45,6 +45,9 @@ Examples:
 """
 
 
+_SHOWN_WITHOUT_GAIN = 5
+
+
 def _tuned(_context: click.Context, _parameter: click.Parameter, value: str) -> Any:
     return value if value in ("all", "tree") else value.split(",")
 
@@ -184,11 +187,18 @@ def _with_label_texts(train: Dataset, data: str, vocabulary: str, given: Vocabul
     return Dataset(train.X, Y, label_names=[*names, *new], label_texts=texts, **others)
 
 
+def _shown_steps(choice: Choice) -> list[dict[str, Any]]:
+    """Return the steps to print: all but most of the many combinations without a gain that a large budget tries."""
+    unclear = [step for step in choice.steps if step["why"] == "no clear gain"]
+    best = sorted(unclear, key=lambda step: -step["gain"])[:_SHOWN_WITHOUT_GAIN]
+    return [step for step in choice.steps if step not in unclear or step in best]
+
+
 def _steps_table(choice: Choice) -> Table:
     """Return a table of the gain and the cost of each step."""
     metric = metric_title(choice.result.facts["metric"])
     rows = []
-    for step in choice.steps:
+    for step in _shown_steps(choice):
         gain = "" if step["gain"] is None else f"{100 * step['gain']:+.2f}"
         row = [step["step"], number(100 * step["metric"]), gain, number(step["us_per_call"], 1)]
         row += [number(step["training_seconds"], 1), number(step["model_bytes"] / 1e6, 1), step["why"]]
@@ -202,6 +212,9 @@ def _print(choice: Choice, output: str, result_file: str | None, report_file: st
     out = console()
     if len(choice.steps) > 1:
         out.print(_steps_table(choice))
+        n_more = len(choice.steps) - len(_shown_steps(choice))
+        if n_more:
+            out.print(f"{n_more} more without a clear gain; --json shows them.")
     if choice.result.facts["compared_trees"] or len(choice.steps) <= 1:
         out.print(result_table(choice.result))
     print_baselines_of(out, choice.result)

@@ -129,10 +129,12 @@ def result_table(result: SweepResult) -> Table:
     ks, largest = result.ks, max(result.ks)
     best = {record["setting"] for record in result.frontier(f"top{largest}_p50_us", f"p{ks[0]}")}
     variants = len({(record["cover"], record["path"]) for record in result.table}) > 1
+    varied = result.facts.get("varied", [])  # without them, rows of one tree would look the same
     rows = []
     for record in result.table:
         row = [f"{record['tradeoff']:.4g}", "-" if record["fanout"] is None else f"{record['fanout']}"]
         row += [f"{record['cover']}, {record['path']}"] if variants else []
+        row += [", ".join(f"{name} {record[name]}" for name in varied)] if varied else []
         row += [number(100 * record[f"p{k}"]) for k in ks]
         row += [number(record[f"depth{ks[0]}"]), number(record["chunks"], 1)]
         row += [number(record[f"top{largest}_p{percentile}_us"], 1) for percentile in (50, 99)]
@@ -142,6 +144,7 @@ def result_table(result: SweepResult) -> Table:
         rows.append(row)
     columns = [Column("tradeoff", "trade", align="left"), Column("fanout", "fan", 1)]
     columns += [Column("cover, path", align="left")] if variants else []
+    columns += [Column("other settings", "other", align="left")] if varied else []
     # The first and the last k matter most; a table without the first P@k or the time is useless.
     columns += [Column(f"P@{k} %", f"P@{k}", 0 if k == ks[0] else 2 if k == largest else 4) for k in ks]
     columns += [Column(f"depth@{ks[0]}", priority=3), Column("nodes", priority=6), Column(f"top-{largest} us", "us")]

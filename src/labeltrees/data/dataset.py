@@ -12,7 +12,7 @@ from scipy import sparse
 
 from labeltrees._matrices import check_sample_weight, check_Y, freeze, sparse_features
 from labeltrees._names import check_label_names, check_texts
-from labeltrees._validation import check_integer, refuse
+from labeltrees._validation import check_array, check_integer, refuse
 from labeltrees.data.columns import as_texts, column_list, is_table, kind_of_contexts
 from labeltrees.data.encoders import Encoder
 from labeltrees.data.label_sets import read_label_sets, read_training_labels
@@ -348,20 +348,25 @@ def _read_labels(Y: Any, label_names: Any) -> tuple[Any, Any]:
 
 def _check_times(times: Any, n_points: int) -> NDArray[Any]:
     """Return the times of points as a read-only array of datetime64 or numbers."""
-    moments = np.array(times)
+    allowed = f"{n_points} numbers or dates (datetime64), one per point"
+    moments = np.array(check_array("times", times, allowed))
     if moments.shape != (n_points,) or moments.dtype.kind not in "iufM":
-        refuse("times", f"{n_points} numbers or dates (datetime64), one per point", f"{moments.dtype} {moments.shape}")
+        refuse("times", allowed, f"{moments.dtype} {moments.shape}")
+    missing = np.flatnonzero(~np.isfinite(moments))
+    if missing.size:  # it would count as the newest point
+        refuse(f"times[{missing[0]}]", "a time", moments[missing[0]])
     moments.flags.writeable = False
     return moments
 
 
 def check_groups(groups: Any, n_points: int) -> NDArray[np.int64]:
     """Return the groups of points as a read-only array of numbers; texts are numbered in alphabetical order."""
-    given = np.asarray(groups)
+    allowed = f"{n_points} integers or texts, one per point"
+    given = check_array("groups", groups, allowed)
     if given.dtype == object and all(isinstance(group, str) for group in given.flat):
         given = given.astype(str)
     if given.shape != (n_points,) or given.dtype.kind not in "iuU":
-        refuse("groups", f"{n_points} integers or texts, one per point", f"{given.dtype} {given.shape}")
+        refuse("groups", allowed, f"{given.dtype} {given.shape}")
     numbers = np.unique(given, return_inverse=True)[1] if given.dtype.kind == "U" else given
     numbers = numbers.astype(np.int64)
     numbers.flags.writeable = False

@@ -299,9 +299,11 @@ def warn_about_gaps(
     path: FilePath, n_texts: int, n_empty: int, n_without_labels: int = 0, n_blank_labels: int = 0
 ) -> None:
     """Log how many texts are empty or without labels, and how many labels had an empty name."""
-    for count, gap in ((n_empty, "are empty"), (n_without_labels, "have no label")):
+    empty, bare = (n_empty, "is empty", "are empty"), (n_without_labels, "has no label", "have no label")
+    for count, one, several in (empty, bare):
         if count:
-            _logger.warning("%s: %s of %s texts %s; they are kept", path, f"{count:,}", f"{n_texts:,}", gap)
+            gap = f"{one}; it is kept" if count == 1 else f"{several}; they are kept"
+            _logger.warning("%s: %s of %s texts %s", path, f"{count:,}", f"{n_texts:,}", gap)
     if n_blank_labels:
         _logger.warning("%s: %s labels with an empty name are left out", path, f"{n_blank_labels:,}")
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeltrees._matrices import Float64s, check_Y
-from labeltrees._validation import check_number, refuse
+from labeltrees._validation import check_array, check_number, refuse
 
 _PRIOR_POINTS = 100  # prior: added to the recent points, with the overall label frequencies
 _UNIT = 2.0**20  # weights of points are whole multiples of 1 / _UNIT, so that their sums are exact in any order
@@ -45,7 +45,8 @@ def trend_weights(Y: Any, times: Any, half_life: float = 14.0) -> Float64s:
     """
     labels = check_Y(Y).matrix
     half_life = check_number("half_life", half_life, 0, low_open=True)
-    return trend_of_blocks([(labels, np.asarray(times))], labels.shape[1], half_life)
+    moments = np.atleast_1d(check_array("times", times, f"{labels.shape[0]} numbers or dates, one per point"))
+    return trend_of_blocks([(labels, moments)], labels.shape[1], half_life)
 
 
 def trend_of_blocks(blocks: Iterable[tuple[Any, NDArray[Any]]], n_labels: int, half_life: float) -> Float64s:

@@ -40,7 +40,7 @@ class BaselineTable(NamedTuple):
         weights = validation.sample_weight
         return measure_hits(own, ks, None if weights is None else weights[self.rows])
 
-    def compare(self, hits: Hits, metric: str, what: str) -> str:
+    def compare(self, hits: Hits, metric: str, what: str, sample: str = "") -> str:
         """Return sentences about a model and the best baseline.
 
         Parameters
@@ -51,11 +51,13 @@ class BaselineTable(NamedTuple):
             "p1", "ndcg5", ...
         what : str
             The subject of the sentences, such as "The chosen model".
+        sample : str
+            A sentence for a model that was trained on fewer points than the baselines: then a loss says little.
         """
         values = {name: values_of_points(own, metric) for name, own in self.hits.items()}
         best = max(values, key=lambda name: float(values[name].mean()))
         model = values_of_points(hits, metric)
-        return _words(best, values[best], model[self.rows], len(model), metric_title(metric), what)
+        return _words(best, values[best], model[self.rows], len(model), metric_title(metric), what, sample)
 
 
 def measure_baselines(
@@ -114,7 +116,7 @@ def _as_dataset(train: TuningData) -> Dataset:
     )
 
 
-def _words(best: str, baseline: Float64s, model: Float64s, n_all: int, metric: str, what: str) -> str:
+def _words(best: str, baseline: Float64s, model: Float64s, n_all: int, metric: str, what: str, sample: str) -> str:
     difference = paired_difference(model, baseline, _TWO_SIDED)
     part = "" if len(baseline) == n_all else f" on {len(baseline):,} of the {n_all:,} validation points"
     own = "" if not part else f", where {what[0].lower()}{what[1:]} has {100 * model.mean():.2f} %"
@@ -125,14 +127,11 @@ def _words(best: str, baseline: Float64s, model: Float64s, n_all: int, metric: s
     if difference.lower > 0:
         return f"{first} {what} is {size} above it ({interval})."
     if difference.upper < 0:
-        return (
-            f"{first} {what} does not beat it: it is {size} below it ({interval}). Look at the features and the "
-            f"training data, or use the baseline."
-        )
+        advice = sample or "Look at the features and the training data, or use the baseline."
+        return f"{first} {what} does not beat it: it is {size} below it ({interval}). {advice}"
     direction = "above" if difference.mean >= 0 else "below"
-    return (
-        f"{first} {what} does not clearly beat it: it is {size} {direction} it, which is within the noise ({interval})."
-    )
+    within = f"it is {size} {direction} it, which is within the noise ({interval})."
+    return f"{first} {what} does not clearly beat it: {within} {sample}".rstrip()
 
 
 def _signed(share: float) -> str:

@@ -44,6 +44,13 @@ PAPER_GRIDS = {
 TRADEOFFS = (0.0, 0.4, 0.67, 0.86, 1.0, 1.33, 1.71, 1.94, 2.0)
 
 
+def check_estimator(estimator: Any) -> Any:
+    """Return a model, which may be of another library, with its parameters."""
+    if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
+        refuse("estimator", "a model such as LabelTreeClassifier()", estimator)
+    return estimator
+
+
 def make_grid(estimator: Any, tradeoffs: Any, fanouts: Any, grid: Any = None) -> dict[str, Parameters]:
     """Return every combination once, by the name of its setting, in the given order.
 

@@ -29,6 +29,7 @@ from labeltrees.tuning.candidates import (
     FEATURES,
     STEM,
     TRADEOFFS,
+    check_estimator,
     configured,
     features_of,
     listed,
@@ -205,7 +206,7 @@ def run_choice(
 ) -> Choice:
     """Return what `choose` returns; without `early_rounds`, all candidates are tried on all points."""
     budget = TimeBudget(time_budget)
-    estimator = LabelTreeClassifier() if estimator is None else estimator
+    estimator = check_estimator(LabelTreeClassifier() if estimator is None else estimator)
     own = estimator.get_params(deep=False)
     seed = seed_of(own.get("random_state", 0))
     check_n_jobs(own.get("n_jobs"))

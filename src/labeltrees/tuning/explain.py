@@ -46,7 +46,10 @@ def explain_choice(
     """
     best = search.best
     assert best is not None
-    comparison = baselines.compare(best.hits, search.limits.metric, "The chosen model")
+    n_all, sample = search.study.n_points, ""
+    if best.n_points < n_all:
+        sample = f"It was trained on {best.n_points:,} of the {n_all:,} points for this, the baseline on all of them."
+    comparison = baselines.compare(best.hits, search.limits.metric, "The chosen model", sample)
     n_validation = search.study.inputs.validation.n_points
     validation = f"{_count(n_validation, 'point')} held out {held_out}"
     validation = validation if held_out else f"the given validation data ({_count(n_validation, 'point')})"
@@ -121,7 +124,10 @@ def _chosen(search: Search, best: Trial) -> list[str]:
     slow = [step for step in search.steps if step.reason == "latency"]
     if not stay:
         reason = "" if slow else "No change gains more than luck explains, so the"
-        kept = f"{reason or 'The'} estimator stays as given: {metric} {_value(search, first)}."
+        kept = f"{reason or 'The'} estimator stays as given: {metric} {_value(search, first)}"
+        if best.n_points > first.n_points:
+            kept += f", and {_value(search, best)} when trained on {_count(best.n_points, 'point')}"
+        kept += "."
         return [*kept.splitlines(), *_slow(search, slow)]
     gained = ", ".join(f"{step.name.removeprefix('+ ')} {_signed(step.gain.mean)}" for step in stay)
     sentences = [

@@ -191,13 +191,19 @@ class Search:
     def _time_own(self) -> None:
         """Train the estimator as given on the smallest sample and, if a time budget allows, on all points.
 
-        All later stages need this trial. It also says how the time of a training grows.
+        All later stages need this trial. It also says how the time of a training grows. One sample alone does not: it
+        makes the training on all points look too long, so larger samples come in between where that decides.
         """
-        budget, size = self.study.budget, self.sizes()[0]
-        if budget.seconds is None or size == self.study.n_points:
+        budget, (smallest, *larger) = self.study.budget, self.sizes()
+        if budget.seconds is None or smallest == self.study.n_points:
             return
-        self._run([()], size, timing=self._timing if self.limits.has_latency else None)
-        if budget.expected(OWN, self.study.n_points) <= _FIRST_SHARE * budget.seconds:
+        in_time = _FIRST_SHARE * budget.seconds
+        timing = self._timing if self.limits.has_latency else None
+        self._run([()], smallest, timing=timing)
+        for size in larger:
+            if budget.expected(OWN, size) <= in_time < budget.expected(OWN, self.study.n_points):
+                self._run([()], size, timing=timing)
+        if budget.expected(OWN, self.study.n_points) <= in_time:
             self._run([()], self.study.n_points, timing=self._timing)
 
     def _saves_little(self, size: int) -> bool:
@@ -219,12 +225,12 @@ class Search:
         known = [key for key in self._trials if key[0] in self._candidates and key[0] != OWN and key[1] in own]
         differences = [self.steady_values(self._trials[key]) - own[key[1]] for key in known]
         trials = [(self._candidates[name], size / self.study.budget.n_final) for name, size in known]
-        covariance = np.atleast_2d(np.cov(differences)) if known else np.zeros((0, 0))
         n_validation = len(next(iter(own.values())))
         level = float(self._trials[OWN, max(own)].record[self.limits.metric])
         scale = max(0.1, math.sqrt(max(level * (1 - level), 0.0)))  # as if the metric were 0 or 1 for each point
-        if n_validation < 2:
-            covariance = np.eye(len(known))
+        covariance = np.eye(len(known))  # unknown from one point
+        if known and n_validation > 1:
+            covariance = np.atleast_2d(np.cov(differences))
         means = np.array([difference.mean() for difference in differences])
         return Effects(self.changes, trials, means, covariance / n_validation, scale)
 

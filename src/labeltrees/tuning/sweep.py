@@ -15,6 +15,7 @@ from labeltrees.tree.settings import builder_of
 from labeltrees.tuning.baseline_table import BaselineTable, measure_baselines
 from labeltrees.tuning.candidates import (
     TRADEOFFS,
+    check_estimator,
     column_value,
     describe_setting,
     make_grid,
@@ -111,7 +112,7 @@ def sweep(
     >>> [round(record["tradeoff"], 3) for record in paper.table][:4]
     [0.0, 0.667, 1.0, 1.333]
     """
-    estimator = LabelTreeClassifier() if estimator is None else estimator
+    estimator = check_estimator(LabelTreeClassifier() if estimator is None else estimator)
     candidates = make_grid(estimator, tradeoffs, fanouts, grid)
     ks, own = check_ks(k), estimator.get_params(deep=False)
     seed = seed_of(own.get("random_state", 0))

@@ -1,6 +1,7 @@
 """Texts of labels as points, embeddings and labels without points."""
 
 import numpy as np
+import pytest
 import scipy.sparse as sp
 
 import labeltrees as lt
@@ -28,6 +29,22 @@ def test_a_label_without_points_is_found_by_its_text():
     as_points = lt.LabelTreeClassifier(label_texts="missing", **PARAMETERS).fit(TEXTS, LABELS, label_texts=texts)
     assert "toast" in as_points.predict_topk(["rye"], 2)[0]
     assert as_points.tree_.unplaced_labels.size == 0
+
+
+@pytest.mark.parametrize("which", ["auto", "missing", "all"])
+def test_labels_whose_words_no_training_text_has_are_reported(which, caplog):
+    texts = {"toast": ["toasted white bread", "rye"], "banana": ["banana", "plantain"], "kiwi": "kiwi", "rice": "rice"}
+    model = lt.LabelTreeClassifier(label_texts=which, **PARAMETERS).fit(TEXTS, LABELS, label_texts=texts)
+    assert [record.getMessage() for record in caplog.records] == [
+        "label_texts: 2 labels without training points, such as 'banana', cannot be found: the training texts have "
+        "none of their words"
+    ]
+    assert "banana" not in model.predict_topk(["banana bread", "kiwi"], 5)[0]
+
+
+def test_a_label_without_texts_is_not_reported(caplog):
+    lt.LabelTreeClassifier(**PARAMETERS).fit(TEXTS, LABELS, label_texts={"toast": "white", "banana": ""})
+    assert not caplog.records
 
 
 def test_extra_points_are_points_like_others():
@@ -94,7 +111,7 @@ def test_a_model_of_features_only_keeps_texts(caplog):
     model = lt.LabelTreeClassifier().fit(np.eye(2), [["a"], ["b"]], label_texts=texts)
     assert model.label_texts_.lists() == [["ants"], []]
     assert model.classes_.tolist() == ["a", "b"]
-    assert "left out 1 labels without training points, such as 'z'" in caplog.text
+    assert "left out 1 label without training points, such as 'z'" in caplog.text
 
 
 def test_texts_are_saved_with_the_model(tmp_path):

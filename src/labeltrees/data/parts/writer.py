@@ -15,7 +15,7 @@ from labeltrees._array_files import ArrayEntry, file_checksum, write_array, writ
 from labeltrees._files import replacing_folder
 from labeltrees._matrices import check_same_points, check_sample_weight, check_Y, sparse_features
 from labeltrees._names import check_texts, encode_names
-from labeltrees._validation import check_integer, refuse
+from labeltrees._validation import check_array, check_integer, refuse
 from labeltrees.data.dataset import Dataset
 from labeltrees.data.encoder_file import ENCODER_FILE, write_encoder
 from labeltrees.data.encoders import Encoder, TextEncoder
@@ -163,10 +163,11 @@ class PartsWriter:
     def _check_times(self, times: Any, n: int) -> Any:
         if times is None:
             return None
-        times = np.asarray(times)
+        allowed = f"{n} numbers or dates, of one type in all blocks"
+        times = check_array("times", times, allowed)
         kind = times.dtype.str if times.dtype.kind == "M" else times.dtype.kind
         if times.shape != (n,) or times.dtype.kind not in "iufM" or (self._times or kind) != kind:
-            refuse("times", f"{n} numbers or dates, of one type in all blocks", f"{times.dtype} {times.shape}")
+            refuse("times", allowed, f"{times.dtype} {times.shape}")
         self._times = kind
         if times.dtype.kind == "M":
             return times.view(np.int64)

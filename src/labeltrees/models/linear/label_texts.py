@@ -39,7 +39,7 @@ def with_label_texts(labels: LabelSets, given: Any, *, adds_labels: bool) -> tup
     if not new:
         return labels, texts
     if not adds_labels:
-        _logger.warning("label_texts: left out %d labels without training points, such as %r", len(new), new[0])
+        _logger.warning("label_texts: left out %s without training points, such as %r", _labels(len(new)), new[0])
         kept = np.arange(len(texts)) < n_labels
         return labels, texts.keep_labels(kept, kept)
     Y = labels.Y
@@ -68,6 +68,29 @@ def text_points(texts: LabelTexts | None, encoder: Encoder | None, labels: Any, 
     rows = sp.csr_array(rows[known])
     owners = np.repeat(labels, [len(of_label) for of_label in lists])[known]
     return TextPoints(unit_rows(rows) if normalize else rows, owners)
+
+
+def warn_about_unknown_words(texts: LabelTexts | None, labels: LabelSets, points: TextPoints | None, read: Any) -> None:
+    """Log how many labels without training points share no word with the training texts: they cannot be found.
+
+    `read` has the labels whose texts were read, and `points` the texts of these that have a known word.
+    """
+    if texts is None:
+        return
+    counts = np.bincount(labels.Y.indices, minlength=labels.Y.shape[1])
+    known = set() if points is None else set(points.labels.tolist())
+    lost = [label for label in read[counts[read] == 0].tolist() if texts.of(label) and label not in known]
+    if lost:
+        _logger.warning(
+            "label_texts: %s without training points, such as %r, cannot be found: the training texts have none of "
+            "their words",
+            _labels(len(lost)),
+            lost[0] if labels.names is None else labels.names[lost[0]],
+        )
+
+
+def _labels(count: int) -> str:
+    return f"{count:,} label" + ("" if count == 1 else "s")
 
 
 def add_points(

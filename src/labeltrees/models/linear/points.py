@@ -39,6 +39,7 @@ from labeltrees.models.linear.label_texts import (
     labels_to_read,
     text_embeddings,
     text_points,
+    warn_about_unknown_words,
     with_label_texts,
 )
 from labeltrees.models.linear.settings import label_text_use
@@ -159,6 +160,8 @@ def read_points(
     X = unit_rows(X) if model.normalize else X
     used = labels_to_read(labels.Y, use.points, use.embedding)
     points = text_points(texts, encoder, used, model.normalize)
+    if use.points != "none" and isinstance(encoder, TextEncoder):
+        warn_about_unknown_words(texts, labels, points, used)
     embeddings = builder_of(model.tree).embeddings
     if embeddings is None:
         embeddings = text_embeddings(X, labels.Y, points, use.embedding, model.n_jobs)
