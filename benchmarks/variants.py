@@ -51,10 +51,17 @@ class Question:
     has_label_texts: bool = False
 
 
-def with_values(most: int, **parameters: Any) -> lt.LabelTreeClassifier:
-    """Return a model whose tree is built from cores if the rows of all labels' points have more values."""
-    embeddings.MOST_VALUES = most
-    return lt.LabelTreeClassifier(**parameters)
+def with_values(per_label: int | None, **parameters: Any) -> Any:
+    """Return a model whose tree is built from the largest values of the labels' embeddings."""
+    model: Any = lt.LabelTreeClassifier(**parameters)
+    fit = model.fit
+
+    def fit_with(X: Any, Y: Any) -> Any:
+        embeddings.MOST_VALUES = 2**62 if per_label is None else per_label * Y.shape[1]
+        return fit(X, Y)
+
+    model.fit = fit_with
+    return model
 
 
 QUESTIONS = {
@@ -70,7 +77,9 @@ QUESTIONS = {
         },
         lt.LabelTreeClassifier.parabel,
     ),
-    "cores": Question({"all values": {"most": 2**62}, "cores": {"most": 0}}, with_values),
+    "values": Question(
+        {"all values": {"per_label": None}} | {f"{n} largest": {"per_label": n} for n in (128, 64)}, with_values
+    ),
     "features": Question({name: {"vectorizer": preset_vectorizer(name)} for name in PRESETS}, needs_texts=True),
     "label-texts": Question(
         {

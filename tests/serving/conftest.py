@@ -15,7 +15,7 @@ httpx2 = pytest.importorskip("httpx2", reason="httpx2 is not installed")
 from starlette.testclient import TestClient  # noqa: E402
 
 import labeltrees as lt  # noqa: E402
-from tests.sanitizers import server_variables  # noqa: E402
+from tests.sanitizers import command_variables  # noqa: E402
 
 WORDS = ["red", "green", "blue", "apple", "pear", "plum", "stone", "river", "cloud", "tree"]
 
@@ -87,7 +87,7 @@ class Server:
         self.url = f"http://127.0.0.1:{self.port}"
         code = "from labeltrees.cli.main import main; main()"
         arguments = ["serve", str(folder), "--port", str(self.port), "--workers", str(workers), *options]
-        self.process = subprocess.Popen([sys.executable, "-c", code, *arguments], env=server_variables())
+        self.process = subprocess.Popen([sys.executable, "-c", code, *arguments], env=command_variables())
         if wait:
             self.wait_until_ready()
 

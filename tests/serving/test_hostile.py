@@ -235,7 +235,7 @@ def test_long_bodies_and_answers_are_limited_in_total(text_model, post):
 
 
 def test_an_answer_that_is_not_read_is_given_up(text_model, caplog):
-    app = make_app(text_model, settings=ServingSettings(max_seconds=0.05))
+    app = make_app(text_model, settings=ServingSettings(max_seconds=0.5))
     body = json.dumps({"texts": ["red apple"] * 900}).encode()
     sent, progress = [], []
 

@@ -29,6 +29,19 @@ auto row_lengths(ConstArray<int64_t> indptr, ConstArray<float> values) {
   return to_numpy(std::move(lengths));
 }
 
+Tuple<NumPy<int64_t>, NumPy<int32_t>, NumPy<float>> keep_largest(ConstArray<int64_t> indptr,
+                                                                 ConstArray<int32_t> columns, ConstArray<float> values,
+                                                                 int64_t most) {
+  SparseResult result;
+  {
+    ReleaseLock release;
+    const auto n_rows = static_cast<int64_t>(indptr.size()) - 1;
+    result = largest_values({indptr.data(), columns.data(), values.data(), 0}, n_rows, most);
+  }
+  return nb::make_tuple(to_numpy(std::move(result.indptr)), to_numpy(std::move(result.indices)),
+                        to_numpy(std::move(result.values)));
+}
+
 }  // namespace
 
 void bind_labels(nb::module_& module) {
@@ -58,6 +71,8 @@ void bind_labels(nb::module_& module) {
       nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(), nb::arg("point_weights").noconvert(),
       nb::arg("whole_weights"), nb::arg("covered").noconvert());
   module.def("row_lengths", &row_lengths, nb::arg("indptr").noconvert(), nb::arg("values").noconvert());
+  module.def("largest_values", &keep_largest, nb::arg("indptr").noconvert(), nb::arg("columns").noconvert(),
+             nb::arg("values").noconvert(), nb::arg("most"));
   module.def(
       "pifa_sparse",
       [](ConstArray<int64_t> label_ptr, ConstArray<int32_t> points, ConstArray<int64_t> indptr,

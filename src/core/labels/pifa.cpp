@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <memory>
+#include <numeric>
 
 namespace labeltrees::labels {
 
@@ -237,6 +238,33 @@ void pifa_dense(const LabelPoints& labels, const float* x, int64_t n_columns, in
     }
     job.done += last - first;
   });
+}
+
+SparseResult largest_values(const SparseRows& rows, int64_t n_rows, int64_t most) {
+  SparseResult out;
+  out.indptr.assign(1, 0);
+  std::vector<int64_t> places;
+  for (int64_t row = 0; row < n_rows; ++row) {
+    const int64_t begin = rows.indptr[row], end = rows.indptr[row + 1];
+    if (end - begin <= most) {
+      out.indices.append(rows.indices + begin, end - begin);
+      out.values.append(rows.values + begin, end - begin);
+    } else {
+      places.resize(end - begin);
+      std::iota(places.begin(), places.end(), begin);
+      std::nth_element(places.begin(), places.begin() + most, places.end(), [&](int64_t a, int64_t b) {
+        const float value_a = std::abs(rows.values[a]), value_b = std::abs(rows.values[b]);
+        return value_a != value_b ? value_a > value_b : a < b;
+      });
+      std::sort(places.begin(), places.begin() + most);
+      for (int64_t i = 0; i < most; ++i) {
+        out.indices.push_back(rows.indices[places[i]]);
+        out.values.push_back(rows.values[places[i]]);
+      }
+    }
+    out.indptr.push_back(out.indices.size());
+  }
+  return out;
 }
 
 }  // namespace labeltrees::labels

@@ -39,4 +39,8 @@ void pifa_sparse(const LabelPoints& labels, const SparseRows& x, int n_threads, 
 // The same for dense X (row-major, n_columns wide). OUT: out (n_labels, n_columns), row-major.
 void pifa_dense(const LabelPoints& labels, const float* x, int64_t n_columns, int n_threads, float* out, Job& job);
 
+// Returns rows with the `most` values of largest magnitude of each row, columns ascending; of equal ones those with the
+// smaller columns. Rows that have no more values are copied.
+SparseResult largest_values(const SparseRows& rows, int64_t n_rows, int64_t most);
+
 }  // namespace labeltrees::labels

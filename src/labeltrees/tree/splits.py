@@ -15,8 +15,6 @@ from labeltrees.tree.arrays import check_weights
 from labeltrees.tree.settings import TOLERANCE, TreeSettings
 
 MAX_ITERATIONS = 30
-SHORT_ROW = 64  # values; the cores of shorter rows lose half a point of P@1 on git-commits
-ALMOST = 1 - 1e-5  # of a limit, so that equal values are all above it
 
 # Embeddings.
 
@@ -43,20 +41,15 @@ class EmbeddingRows(NamedTuple):
         scale = np.repeat(lengths, np.diff(self.indptr))
         return self._replace(values=np.divide(self.values, scale, dtype=np.float32))
 
-    def cores(self) -> EmbeddingRows:
-        """Return the core of each long sparse row: the values that are at least their root mean square, in unit length.
+    def largest(self, most: int) -> EmbeddingRows:
+        """Return sparse rows with at most `most` values each, the largest, scaled to unit length.
 
-        `src/core/labels/label_rows.hpp` says why a core is enough for a split. Short rows and dense rows stay whole.
+        Of equal values those with the smaller columns stay. Dense rows are returned unchanged.
         """
         if len(self.columns) == 0:
             return self
-        n_values = np.diff(self.indptr)
-        limits = _core.row_lengths(self.indptr, self.values) / np.sqrt(np.maximum(n_values, 1))
-        limits[n_values <= SHORT_ROW] = 0
-        kept = np.abs(self.values) >= np.repeat((ALMOST * limits).astype(np.float32), n_values)
-        indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(kept)])[self.indptr]
-        columns = self.columns[kept] if indptr[-1] > 0 else np.zeros(1, np.int32)
-        return EmbeddingRows(indptr, columns, self.values[kept], self.n_columns).unit()
+        indptr, columns, values = _core.largest_values(self.indptr, self.columns, self.values, most)
+        return EmbeddingRows(indptr, columns, values, self.n_columns).unit()
 
 
 def embedding_rows(embeddings: Any, n_labels: int | None = None) -> EmbeddingRows:

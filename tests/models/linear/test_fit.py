@@ -18,7 +18,6 @@ from labeltrees.models.linear import fit as fit_module
 from labeltrees.models.linear.fit import fit
 from labeltrees.models.linear.points import read_parts
 from labeltrees.tasks import FolderResults, LocalRunner, TaskMemory
-from labeltrees.tree import splits
 from labeltrees.tree.splits import embedding_rows
 from tests.models.linear.same_files import N_LABELS, saved, small_dataset
 from tests.sanitizers import WITH_THREAD_SANITIZER
@@ -72,17 +71,16 @@ def test_the_files_are_those_of_a_fit_in_memory(tmp_path, monkeypatch, name, dat
     assert saved(model, tmp_path / "found") == expected
 
 
-def test_trees_of_very_many_values_are_built_from_cores(tmp_path, monkeypatch):
-    monkeypatch.setattr(embeddings, "MOST_VALUES", 0)
-    monkeypatch.setattr(splits, "SHORT_ROW", 3)
+def test_with_very_many_values_labels_keep_their_largest(tmp_path, monkeypatch):
+    monkeypatch.setattr(embeddings, "MOST_VALUES", 6 * N_LABELS)
     monkeypatch.setattr(trees, "LEAST_VALUES", 50)
     dataset = small_dataset()
     whole = lt.LabelTreeClassifier(fanout=4).fit(dataset)
     in_parts = fit_on_parts(lt.LabelTreeClassifier(fanout=4), dataset, tmp_path, 70)
     assert saved(in_parts, tmp_path / "in-parts") == saved(whole, tmp_path / "whole")
-    rows = embedding_rows(lt.pifa(normalize(dataset.X), dataset.Y)).cores()
-    cores = sp.csr_array((rows.values, rows.columns, rows.indptr), shape=(N_LABELS, rows.n_columns))
-    given = lt.LabelTreeClassifier(fanout=4, tree=lt.TreeBuilder(embeddings=cores)).fit(dataset)
+    rows = embedding_rows(lt.pifa(normalize(dataset.X), dataset.Y)).largest(6)
+    kept = sp.csr_array((rows.values, rows.columns, rows.indptr), shape=(N_LABELS, rows.n_columns))
+    given = lt.LabelTreeClassifier(fanout=4, tree=lt.TreeBuilder(embeddings=kept)).fit(dataset)
     assert whole.tree_ == given.tree_
 
 

@@ -17,8 +17,8 @@ from labeltrees.tree.splits import EmbeddingRows, embedding_rows, own_rows
 
 RANGES = 16  # aim at this many or more, to keep all workers of a small cluster busy
 LEAST_VALUES = 1_000_000  # minimum per range: about 0.05 s
-# With more values than this in the rows of all labels' points, which is 8 GiB before sums, the tree is built from the
-# cores of the embeddings. A core has a tenth to a fifth of the values, and P@1 stays the same (decision 2).
+# If the rows of all labels' points have more values than this (8 GiB), a label keeps its share of so many: its largest
+# values. For 10 million labels that is 107 values, with which a machine of 12 GiB can build the tree (decision 2).
 MOST_VALUES = 2**30
 BYTES_PER_VALUE = 28  # of the points of a range: the rows (8), the block of the part (8), and sums and results (12)
 
@@ -56,10 +56,13 @@ def embed_range(
     first: int,
     last: int,
     scale: bool,
-    cores: bool,
+    most: int | None,
     n_jobs: int | None = None,
 ) -> Outcome:
-    """Return the embeddings of the labels [first, last), or their cores: sums of points, in the order of the points."""
+    """Return the embeddings of the labels [first, last), with at most `most` values each.
+
+    They are sums of the labels' points, in the order of the points.
+    """
     pairs = [_pairs_of(results[scan], first, last) for scan in scans]
     gathered = points.gather([rows for _, rows in pairs], scale=scale)
     if len(pairs) == 1:  # sorted by label already
@@ -69,7 +72,7 @@ def embed_range(
         labels = [np.repeat(np.arange(last - first, dtype=np.int32), counts) for counts, _ in pairs]
         label_ptr, rows = _by_label(np.concatenate(labels), np.concatenate(gathered.places), last - first)
     found = own_rows(sum_points(gathered.rows, label_ptr, rows, check_n_jobs(n_jobs)))
-    return _arrays(found.cores() if cores else found), {}
+    return _arrays(found if most is None else found.largest(most)), {}
 
 
 def _pairs_of(scan: Result, first: int, last: int) -> tuple[Int64s, Int32s]:
@@ -108,8 +111,8 @@ def embed_labels(
         rows = embedding_rows(given, points.n_labels).unit()
         name = runner.results.store("embeddings", _arrays(rows))
         return LabelInputs(counts.name, [name], rows.n_columns, len(rows.values), are_own=False)
-    cores = int(found.label_values.sum()) > MOST_VALUES
-    shared = {"points": points, "scans": found.scans, "scale": found.scale, "cores": cores}
+    most = max(MOST_VALUES // points.n_labels, 1) if int(found.label_values.sum()) > MOST_VALUES else None
+    shared = {"points": points, "scans": found.scans, "scale": found.scale, "most": most}
     embeddings = [
         Task(embed_range, {**shared, "first": first, "last": last}, {"n_jobs": runner.n_jobs})
         for first, last in _plan_ranges(points, found, runner)
