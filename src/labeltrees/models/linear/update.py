@@ -40,7 +40,7 @@ from labeltrees.models.linear.exact_update import train_exactly
 from labeltrees.models.linear.features import set_encoder
 from labeltrees.models.linear.new_points import UpdateData, read_update
 from labeltrees.models.linear.points import TrainingPoints
-from labeltrees.models.linear.retrain import COLD, Retrained, positive_unit_rows, retrain, retrain_alone
+from labeltrees.models.linear.retrain import COLD, Retrained, move_columns, positive_unit_rows, retrain, retrain_alone
 from labeltrees.models.linear.settings import LinearSettings, solver_of
 from labeltrees.search import Searcher
 from labeltrees.search.evidence import Evidence, Names
@@ -230,7 +230,8 @@ class _Update:
     def _with_classifiers(self, found: Any) -> Any:
         """Return embeddings in which those of old labels are the positive weights of their classifiers."""
         store = self.model.searcher_.stores[0]
-        rows = positive_unit_rows(unpack_nodes(store, np.arange(store.n_nodes), self.model.n_jobs), found.shape[1])
+        weights = unpack_nodes(store, np.arange(store.n_nodes), self.model.n_jobs)
+        rows = positive_unit_rows(move_columns(weights, self.data.columns), found.shape[1])
         is_label = store.children < 0
         shape = (self.data.n_labels, found.shape[1])
         labels = ~store.children[is_label].astype(np.int64)
@@ -324,7 +325,7 @@ class _Update:
         )
 
     def train(self, placed: PlacedTree, store: ChunkStore, settings: Any, C: Any) -> Retrained:
-        arguments = (settings, C, self.seed, self.data.n_features, self.model.n_jobs)
+        arguments = (settings, C, self.seed, self.data.columns, self.model.n_jobs)
         if self.with_replay:
             states = np.full(len(placed.tree.children), COLD, np.int8) if self.trains_all() else None
             return retrain(placed, store, self.data.points, *arguments, states=states)
@@ -344,7 +345,9 @@ class _Update:
         if self.with_replay and model._uses_evidence():
             return learn_evidence(model, points, settings, self.seed).evidence
         n_labels, n_features = self.data.n_labels, self.data.n_features
-        kept = tuple(kind.widen(n_labels, n_features) for kind in old.kinds if isinstance(kind, Names))
+        kept = tuple(
+            kind.widen(n_labels, n_features, self.data.columns) for kind in old.kinds if isinstance(kind, Names)
+        )
         if not kept or len(kept) < len(old.kinds):
             self.notes.append(
                 "the evidence of the model was dropped: it is learned from all points; give replay to learn it again"
