@@ -209,6 +209,8 @@ def test_forget_is_a_fit_without_the_points():
     model = lt.LabelTreeClassifier(C=1.0, fanout=8).fit(X, Y)
     gone = np.union1d(np.flatnonzero(Y[:, [5]].toarray().ravel()), [0, 17])
     report = model.forget(gone, (X, Y))
+    assert (report.n_forgotten, report.retired_labels) == (len(gone), [5])
+    assert str(report).startswith(f"{len(gone)} points forgotten; 1 label retired because no point is left: 5\n")
     kept = np.setdiff1d(np.arange(600), gone)
     full = lt.LabelTreeClassifier(C=1.0, fanout=8, tree=model.tree_).fit(X[kept], Y[kept])
     assert_same_bytes(model, full)
@@ -220,6 +222,7 @@ def test_forget_is_a_fit_without_the_points():
     mask[3] = True
     kept_more = np.delete(kept, 3)
     report = model.forget(mask, (X[kept], Y[kept]))
+    assert str(report).startswith("1 point forgotten\n")
     assert report.kept > 0
     assert_same_bytes(model, lt.LabelTreeClassifier(C=1.0, fanout=8, tree=model.tree_).fit(X[kept_more], Y[kept_more]))
 

@@ -388,16 +388,18 @@ class _Update:
 
     def retire(self, old: Any, trees: list[PlacedTree]) -> None:
         """Keep labels retired unless this update has placed them; retire labels that have lost their last point."""
-        before = self.model.label_counts_
         retired = np.zeros(self.data.n_labels, dtype=bool)
         retired[old.retired] = True
         placed = trees[0].tree.label_parent >= 0
         was_placed = np.zeros(self.data.n_labels, dtype=bool)
         was_placed[: old.n_labels] = self._was_placed
         retired &= ~(placed & ~was_placed)
-        if self.forgotten is not None:
-            retired |= was_placed & (before == 0)
+        retired[self.lost_labels(was_placed)] = True
         self.model.searcher_.set_retired(np.flatnonzero(retired))
+
+    def lost_labels(self, was_placed: NDArray[np.bool_]) -> Int64s:
+        """Return the labels that have lost their last point."""
+        return np.flatnonzero(was_placed & (self.counts == 0) & (self.forgotten is not None))
 
     def trend(self, old: Any) -> Any:
         if old.trend is None:
@@ -457,4 +459,8 @@ class _Update:
             self.notes,
         )
         report.full_fit_advised = advice(report, history, self.with_replay)
+        if self.forgotten is not None:
+            report.n_forgotten = self.forgotten.before.n_points - data.points.X.shape[0]
+            lost = np.setdiff1d(self.lost_labels(self._was_placed), model.searcher_.retired)
+            report.retired_labels = shown_labels(data.names, lost)
         return report
