@@ -151,7 +151,7 @@ def depths(history: dict[str, Any], tree: LabelTree, counts: Any) -> tuple[float
 def advice(report: UpdateReport, history: dict[str, Any], with_replay: bool) -> str | None:
     """Return the reason why a full fit is advisable, or None."""
     share = history["added"] / max(history["fit_labels"], 1)
-    if report.expected_depth > TOO_DEEP * report.fresh_depth:
+    if report.expected_depth > TOO_DEEP * report.fresh_depth > 0:  # an entropy of 0, of one label, gives no estimate
         return f"labels are {report.expected_depth / report.fresh_depth:.1f} times as deep as in a new tree"
     if share > TOO_MANY or (not with_replay and share > TOO_MANY_ALONE):
         return f"{share:.0%} of the labels were added since the last one"
