@@ -238,6 +238,37 @@ def test_forgetting_leaves_out_labels_that_were_removed():
     assert model.n_points_ == 599
 
 
+def test_old_points_may_have_the_names_from_before_a_rename(tmp_path):
+    texts, labels = FRUIT, FRUIT_LABELS
+    model = lt.LabelTreeClassifier(C=1.0).fit(texts, labels)
+    model.rename("apple", "Apfel").rename("Apfel", "pomme").save(tmp_path / "model")
+    model = lt.load(tmp_path / "model")
+    now = [["pomme"] if own == ["apple"] else own for own in labels]
+    both = [*now[:10], *labels[10:]]
+    for old in (labels, now, both):
+        copy = pickle.loads(pickle.dumps(model))
+        assert copy.forget([0], (texts, old)).retired_labels == []
+        assert dict(zip(copy.classes_, copy.label_counts_, strict=True)) == {"pomme": 9, "pear": 10}
+        assert copy.update(["a fig"], [["fig"]], replay=(texts[1:], old[1:]), exact=True).notes == []
+        assert copy.label_counts_.tolist() == [9, 10, 1]
+    twice = [["apple", "pomme"], *labels[1:]]
+    model.forget([1], (texts, twice))
+    assert model.label_counts_.tolist() == [9, 10]
+    model.rename("pomme", "apple")
+    assert model.stats_["renamed"] == {"Apfel": "apple", "pomme": "apple"}
+
+
+def test_forgetting_needs_points_of_all_trained_labels():
+    model = lt.LabelTreeClassifier(C=1.0).fit(FRUIT, FRUIT_LABELS)
+    names = [["Apfel"] if own == ["apple"] else own for own in FRUIT_LABELS]
+    with pytest.raises(InputError, match="no point of 1 label that the model was trained on: 'apple'"):
+        model.forget([0], (FRUIT, names))
+    assert model.retired_.tolist() == []
+    with pytest.warns(UserWarning, match="10 labels of old points were left out"):
+        model.retire("apple").forget([2], (FRUIT, names))
+    assert model.label_counts_.tolist() == [0, 9]
+
+
 def test_names_and_columns_are_appended():
     texts = ["red apple", "green apple", "ripe pear", "green pear"] * 5
     labels = [["apple"], ["apple"], ["pear"], ["pear"]] * 5

@@ -67,7 +67,7 @@ class UpdateData:
 
 
 def read_update(model: LabelTreeClassifier, X: Any, Y: Any, replay: Any, *, grow: bool = True) -> UpdateData:
-    """Return the points of an update, checked; the encoder gets new columns only if `grow`."""
+    """Return the points of an update, checked. Without `grow`, X has old points: no new columns, no new labels."""
     given = arguments_of(X, Y, None)
     old = None if replay is None else read_replay(replay)
     encoder = encoder_of(model)
@@ -82,10 +82,15 @@ def read_update(model: LabelTreeClassifier, X: Any, Y: Any, replay: Any, *, grow
         rows, names = _rows(model, grown, own, source, n_features, names)
         n_features = rows.shape[1]
         blocks.append(rows)
-    label_names, matrix, n_labels = new_labels(model, given, blocks[0].shape[0])
-    matrices, weights, n_dropped = [matrix], [point_costs(given.sample_weight, blocks[0].shape[0])], 0
+    renamed, n_dropped = model.stats_.get("renamed", {}), 0
+    if grow:
+        label_names, matrix, n_labels = new_labels(model, given, blocks[0].shape[0])
+    else:
+        label_names, n_labels = model._label_names, model.searcher_.n_labels
+        matrix, n_dropped = old_labels(label_names, renamed, given, blocks[0].shape[0], n_labels)
+    matrices, weights = [matrix], [point_costs(given.sample_weight, blocks[0].shape[0])]
     if old is not None:
-        known, n_dropped = old_labels(label_names, old, blocks[1].shape[0], n_labels)
+        known, n_dropped = old_labels(label_names, renamed, old, blocks[1].shape[0], n_labels)
         matrices.append(known)
         weights.append(point_costs(old.sample_weight, blocks[1].shape[0]))
     order = [1, 0] if old is not None else [0]  # old points first

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from labeltrees._matrices import CheckedX, CheckedY, Int64s, is_sparse
 from labeltrees._settings import check_settings
 from labeltrees._validation import refuse
+from labeltrees.data.dataset import Dataset
 from labeltrees.errors import InputError
 from labeltrees.labels.embedding import pifa
 from labeltrees.labels.frequency import cover_frequencies, label_frequencies
@@ -80,7 +81,11 @@ def forget_points(model: LabelTreeClassifier, points: Any, replay: Any) -> Updat
 
 def _split_off(model: LabelTreeClassifier, points: Any, replay: Any) -> tuple[UpdateData, bool, bool, Any]:
     """Return arguments of `_Update` that forget `points`: the other points as old ones, and what is forgotten."""
-    data = _known_labels(model, read_update(model, *_pair(replay), replay=None, grow=False))
+    if not isinstance(replay, Dataset) and not (isinstance(replay, tuple | list) and len(replay) == 2):
+        refuse("replay", "a Dataset or a pair (X, Y): the points that the model was trained on", type(replay).__name__)
+    X, Y = (replay, None) if isinstance(replay, Dataset) else replay
+    data = read_update(model, X, Y, None, grow=False)
+    _check_trained_labels(model, data)
     n = data.points.X.shape[0]
     ids = np.asarray(points)
     ids = ids if ids.size else ids.astype(np.int64)  # an empty list
@@ -112,18 +117,17 @@ def _split_off(model: LabelTreeClassifier, points: Any, replay: Any) -> tuple[Up
     return replace(data, points=own, times=times, groups=groups), True, True, forgotten
 
 
-def _known_labels(model: LabelTreeClassifier, data: UpdateData) -> UpdateData:
-    """Return points without the labels that the model does not know."""
-    n_labels, Y = model.searcher_.n_labels, data.points.Y
-    if data.n_labels == n_labels:
-        return data
-    known = sp.csr_array(Y[:, :n_labels])
-    points = replace(data.points, Y=known)
-    return replace(data, points=points, n_labels=n_labels, names=model._label_names, n_dropped=Y.nnz - known.nnz)
-
-
-def _pair(replay: Any) -> tuple[Any, Any]:
-    return (replay[0], replay[1]) if isinstance(replay, tuple | list) and len(replay) == 2 else (replay, None)
+def _check_trained_labels(model: LabelTreeClassifier, data: UpdateData) -> None:
+    """Refuse points without any point of a trained label, perhaps because it has another name: it would be retired."""
+    counts = np.bincount(data.points.Y.indices, minlength=data.n_labels)
+    missing = np.setdiff1d(np.flatnonzero((model.label_counts_ > 0) & (counts == 0)), model.searcher_.retired)
+    if len(missing):
+        names = ", ".join(map(repr, shown_labels(data.names, missing[:5])))
+        message = (
+            f"replay has no point of {count(len(missing), 'label')} that the model was trained on: {names}. Give all "
+            "points that the model was trained on, with the names that labels have now, or retire these labels first"
+        )
+        raise InputError(message)
 
 
 def _n_values(X: Any) -> int:
