@@ -357,10 +357,14 @@ def test_an_exact_update_with_new_words_has_the_bytes_of_a_fit_on_their_features
     assert_same_bytes(model, full.fit(model.vectorizer_.transform(FRUIT + new), sp.csr_array(Y)))
 
 
-def test_new_words_of_prepared_points_get_columns(tmp_path):
+@pytest.mark.parametrize("in_parts", [False, True])
+def test_new_words_of_prepared_points_get_columns(in_parts, tmp_path):
     def prepared(texts, labels):
         encoder = lt.encoders.TextEncoder(preset_vectorizer("words+chars").fit(texts))
-        return lt.Dataset(encoder.transform(texts), labels, encoder=encoder)
+        data = lt.Dataset(encoder.transform(texts), labels, encoder=encoder)
+        if in_parts:
+            lt.write_parts(data, tmp_path / texts[0], 7)
+        return lt.open_parts(tmp_path / texts[0]) if in_parts else data
 
     lt.LabelTreeClassifier(C=1.0).fit(prepared(FRUIT, FRUIT_LABELS)).save(tmp_path / "model")
     model = lt.load(tmp_path / "model")
