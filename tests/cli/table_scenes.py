@@ -156,6 +156,7 @@ def inspected():
         "has_feature_names": True,
         "takes_texts": True,
         "takes": "texts",
+        "retired": [],
         "n_labels": 123456,
         "n_features": 1234567,
         "n_points": 12345678,

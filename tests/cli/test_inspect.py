@@ -75,6 +75,19 @@ def test_the_path_as_text(run, model_folder):
     assert "-> name-5  bias" in lines[-2]
 
 
+def test_retired_labels_are_shown(run, model_folder, tmp_path):
+    model = lt.load(model_folder)
+    model.retire(["name-5", "name-7"]).save(tmp_path / "model")
+    assert "2 labels retired: name-5, name-7" in run("inspect", tmp_path / "model").stdout
+    assert json.loads(run("inspect", tmp_path / "model", "--json").stdout)["retired"] == ["name-5", "name-7"]
+    assert "retired" not in run("inspect", model_folder).stdout
+    for label, is_retired in (("name-5", True), ("name-6", False)):
+        record = json.loads(run("inspect", tmp_path / "model", "--label", label, "--json").stdout)
+        assert record["retired"] is is_retired
+        line = run("inspect", tmp_path / "model", "--label", label).stdout.splitlines()[0]
+        assert line.endswith(", retired") is is_retired
+
+
 def test_every_tree_of_several(run, data_folder, tmp_path):
     run("fit", data_folder / "train.txt.xz", "-o", tmp_path / "model", "--n-trees", 2, "--fanout", 3)
     model = lt.load(tmp_path / "model")

@@ -37,7 +37,7 @@ Examples:
   labeltrees inspect debian.model --searches debian --query 17
   labeltrees inspect products.model --searches test.txt.xz --beam none --format jsonl -o searches.jsonl
 """
-_MAX_SETS = 50  # printed at most
+_MAX_SETS, _MAX_RETIRED = 50, 10  # printed at most
 # Options that need --searches.
 _OF_SEARCHES = ("k", "n_queries", "query", "form", "output", "beam", "agreement", "evidence", "n_jobs")
 
@@ -148,6 +148,7 @@ def _describe(model: Model, folder: str) -> dict[str, Any]:
         "has_label_names": model.label_names_ is not None,
         "has_feature_names": feature_names_of(model) is not None,
         "takes_texts": model.takes_texts,
+        "retired": list(model.retired_.tolist()),
         "takes": None if model.encoder_ is None else model.encoder_.TAKES,
         "evidence": model.stats_.get("evidence"),
         "vocabulary": _vocabulary(model),
@@ -176,6 +177,10 @@ def _print(model: Model, record: dict[str, Any]) -> None:
     named += "; takes texts" if record["takes_texts"] else ""
     named += f"; takes {record['takes']}" if record["takes"] and not record["takes_texts"] else ""
     out.print(f"{record['model']}: {model.KIND} with {counts}{trained}{named}")
+    if record["retired"]:
+        shown = [printable(str(label)) for label in record["retired"][:_MAX_RETIRED]]
+        more = ", ..." if len(record["retired"]) > _MAX_RETIRED else ""
+        out.print(f"{plural(len(record['retired']), 'label')} retired: {', '.join(shown)}{more}")
     trees = model.trees_
     for number, tree in enumerate(trees):
         out.print("\n" + ("tree" if len(trees) == 1 else f"tree {number}"))
@@ -214,6 +219,7 @@ class LabelInspector:
             "label": label,
             "name": TreeViewer(self._trees[0]).name(label),
             "n_points": int(self.model.label_counts_[label]),
+            "retired": bool(label in self.model.searcher_.retired),
             **self._of_vocabulary(label),
             "trees": trees,
         }
@@ -272,7 +278,8 @@ def label_text(record: dict[str, Any]) -> Text:
     """Return the record of a label as text."""
     text = Text()
     text.append(printable(record["name"]), "bold")
-    text.append(f"  label {record['label']}, {plural(record['n_points'], 'training point')}\n")
+    retired = ", retired" if record["retired"] else ""
+    text.append(f"  label {record['label']}, {plural(record['n_points'], 'training point')}{retired}\n")
     if record.get("text"):
         chain = " < ".join(map(printable, (record["text"], *record["broader"])))
         text.append(f"{chain}{'  (broader subjects)' if record['broader'] else ''}\n")

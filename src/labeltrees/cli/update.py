@@ -185,7 +185,7 @@ def _change(
     if retire:
         changed.retire(_known("--retire", retire, model))
     with step("Reading data", show_progress):
-        old = None if replay is None else _renamed_labels(_read(replay, reading, model), rename)
+        old = None if replay is None else _read(replay, reading, model)
         new = None if data is None else _read(data, reading, model)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the reports say the same
@@ -207,17 +207,6 @@ def _known(option: str, values: tuple[str, ...], model: Model) -> list[Any]:
     """Return the labels that the values of an option name, in the form that the model takes: names, or ids."""
     known: list[Any] = model.classes_[read_labels(option, values, model)].tolist()
     return known
-
-
-def _renamed_labels(old: Dataset, rename: dict[str, str]) -> Dataset:
-    """Return old points with the new names of labels, as a Dataset in memory.
-
-    They stay as they are if they have the new names already.
-    """
-    if not rename or old.label_names is None:
-        return old
-    names = [rename.get(name, name) for name in old.label_names.tolist()]
-    return old if len(set(names)) < len(names) else old.take(slice(None)).with_label_names(names)
 
 
 def _read_rows(path: str, n_points: int) -> Any:

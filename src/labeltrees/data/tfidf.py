@@ -322,7 +322,7 @@ def learn_state(vectorizer: TfidfParameters, texts: Any) -> UnionState:
     parts = union_parts(vectorizer)
     if not isinstance(texts, list | tuple):  # read once per part, and looked at below
         texts = list(texts) if len(parts) > 1 and not isinstance(texts, str | bytes) else texts
-    learned = [_learn_part(part.parameters, texts) for part in parts]
+    learned = [learn_part(part.parameters, texts) for part in parts]
     return UnionState.of(parts, learned, are_tokens(texts))
 
 
@@ -337,7 +337,8 @@ def are_tokens(texts: Any) -> bool:
     return isinstance(texts, list | tuple) and len(texts) > 0 and isinstance(texts[0], list | tuple)
 
 
-def _learn_part(parameters: TfidfParameters, texts: Any) -> TfidfState:
+def learn_part(parameters: TfidfParameters, texts: Any) -> TfidfState:
+    """Return the state of one kind of terms, learned from texts."""
     settings = TfidfSettings.of(parameters)
     _warn_about_stop_words(parameters, settings)
     counts, n_texts = None, 0

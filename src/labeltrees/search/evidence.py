@@ -355,10 +355,16 @@ class Names(LabelRows):
         postings = ShortRows(before[self.postings.indptr], labels, self.postings.values[stays])
         return replace(self, rows=super().keep_labels(kept, new_ids, n_labels).rows, bias=bias, postings=postings)
 
-    def widen(self, n_labels: int, n_features: int) -> Names:
-        """Return the kind with more labels and features; the added labels have no names."""
-        rows = self.rows._replace(indptr=_longer(self.rows.indptr, n_labels + 1))
-        postings = self.postings._replace(indptr=_longer(self.postings.indptr, n_features + 1))
+    def widen(self, n_labels: int, n_features: int, columns: Int64s) -> Names:
+        """Return the kind with more labels and features; `columns` has the new column of each feature, ascending.
+
+        The added labels have no names.
+        """
+        moved = columns[self.rows.columns].astype(np.int32)
+        rows = self.rows._replace(indptr=_longer(self.rows.indptr, n_labels + 1), columns=moved)
+        sizes = np.zeros(n_features + 1, np.int64)
+        sizes[columns + 1] = np.diff(self.postings.indptr)
+        postings = self.postings._replace(indptr=np.cumsum(sizes))
         more = np.full(n_labels - len(self.bias), NO_NAME, np.float32)
         return replace(self, rows=rows, bias=np.append(self.bias, more), postings=postings)
 

@@ -129,6 +129,19 @@ def test_names_are_saved_retired_and_updated(model, points, tmp_path):
     assert lost in grown.predict_topk([text], 5)[0]
 
 
+def test_moved_columns_do_not_change_what_names_propose():
+    rng = np.random.default_rng(3)
+    rows = sp.csr_array((rng.random((30, 8)) < 0.3) * rng.random((30, 8)))
+    X = (rng.random((20, 8)) < 0.4).astype(np.float32)
+    columns = np.array([0, 2, 3, 4, 7, 8, 9, 11])
+    moved = np.zeros((20, 12), np.float32)
+    moved[:, columns] = X
+    kind = make_names(rows, np.zeros(30))
+    wider = Evidence(31, 12, (kind.widen(31, 12, columns),))
+    expected = Evidence(30, 8, (kind,)).propose_names(sp.csr_array(X), 5)
+    np.testing.assert_array_equal(wider.propose_names(sp.csr_array(moved), 5), expected)
+
+
 def test_a_query_reads_the_shortest_lists_first_and_a_bounded_number():
     rng = np.random.default_rng(1)
     n_labels, n_features = 9000, 40

@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 import labeltrees as lt
+from labeltrees.data.tfidf import preset_vectorizer
 from labeltrees.errors import InputError
 from labeltrees.metrics import precision_at_k
 from labeltrees.models.linear import retrain
@@ -208,6 +209,8 @@ def test_forget_is_a_fit_without_the_points():
     model = lt.LabelTreeClassifier(C=1.0, fanout=8).fit(X, Y)
     gone = np.union1d(np.flatnonzero(Y[:, [5]].toarray().ravel()), [0, 17])
     report = model.forget(gone, (X, Y))
+    assert (report.n_forgotten, report.retired_labels) == (len(gone), [5])
+    assert str(report).startswith(f"{len(gone)} points forgotten; 1 label retired because no point is left: 5\n")
     kept = np.setdiff1d(np.arange(600), gone)
     full = lt.LabelTreeClassifier(C=1.0, fanout=8, tree=model.tree_).fit(X[kept], Y[kept])
     assert_same_bytes(model, full)
@@ -219,6 +222,7 @@ def test_forget_is_a_fit_without_the_points():
     mask[3] = True
     kept_more = np.delete(kept, 3)
     report = model.forget(mask, (X[kept], Y[kept]))
+    assert str(report).startswith("1 point forgotten\n")
     assert report.kept > 0
     assert_same_bytes(model, lt.LabelTreeClassifier(C=1.0, fanout=8, tree=model.tree_).fit(X[kept_more], Y[kept_more]))
 
@@ -234,6 +238,37 @@ def test_forgetting_leaves_out_labels_that_were_removed():
     assert model.n_points_ == 599
 
 
+def test_old_points_may_have_the_names_from_before_a_rename(tmp_path):
+    texts, labels = FRUIT, FRUIT_LABELS
+    model = lt.LabelTreeClassifier(C=1.0).fit(texts, labels)
+    model.rename("apple", "Apfel").rename("Apfel", "pomme").save(tmp_path / "model")
+    model = lt.load(tmp_path / "model")
+    now = [["pomme"] if own == ["apple"] else own for own in labels]
+    both = [*now[:10], *labels[10:]]
+    for old in (labels, now, both):
+        copy = pickle.loads(pickle.dumps(model))
+        assert copy.forget([0], (texts, old)).retired_labels == []
+        assert dict(zip(copy.classes_, copy.label_counts_, strict=True)) == {"pomme": 9, "pear": 10}
+        assert copy.update(["a fig"], [["fig"]], replay=(texts[1:], old[1:]), exact=True).notes == []
+        assert copy.label_counts_.tolist() == [9, 10, 1]
+    twice = [["apple", "pomme"], *labels[1:]]
+    model.forget([1], (texts, twice))
+    assert model.label_counts_.tolist() == [9, 10]
+    model.rename("pomme", "apple")
+    assert model.stats_["renamed"] == {"Apfel": "apple", "pomme": "apple"}
+
+
+def test_forgetting_needs_points_of_all_trained_labels():
+    model = lt.LabelTreeClassifier(C=1.0).fit(FRUIT, FRUIT_LABELS)
+    names = [["Apfel"] if own == ["apple"] else own for own in FRUIT_LABELS]
+    with pytest.raises(InputError, match="no point of 1 label that the model was trained on: 'apple'"):
+        model.forget([0], (FRUIT, names))
+    assert model.retired_.tolist() == []
+    with pytest.warns(UserWarning, match="10 labels of old points were left out"):
+        model.retire("apple").forget([2], (FRUIT, names))
+    assert model.label_counts_.tolist() == [0, 9]
+
+
 def test_names_and_columns_are_appended():
     texts = ["red apple", "green apple", "ripe pear", "green pear"] * 5
     labels = [["apple"], ["apple"], ["pear"], ["pear"]] * 5
@@ -245,6 +280,100 @@ def test_names_and_columns_are_appended():
     assert model.classes_.tolist() == ["apple", "pear", "plum"]
     assert model.predict_topk(["a blue plum"], 1)[0].tolist() == [["plum"]]
     assert model.predictor(1, names=True)("a red apple")[0] == ["apple"]
+
+
+VECTORIZERS = {
+    "words": "words",
+    "words+pieces": "words+pieces",
+    "words+pairs+chars": "words+pairs+chars",
+    "stems": lt.TfidfVectorizer(min_df=2, dtype=np.float32, union=[{"stem": "english"}, {"analyzer": "char"}]),
+    "hashed pieces": lt.TfidfVectorizer(union=[{"hashing": 64, "analyzer": "char_wb"}, {"ngram_range": (1, 2)}]),
+    "tokens": lt.TfidfVectorizer(union=[{}, {"ngram_range": (2, 2), "name": "pairs"}]),
+}
+FRUIT = ["red apples", "green apple", "ripe pears", "green pear"] * 5
+FRUIT_LABELS = [["apple"], ["apple"], ["pear"], ["pear"]] * 5
+
+
+def told(kind, texts):
+    return [text.split() for text in texts] if kind == "tokens" else list(texts)
+
+
+@pytest.mark.parametrize("kind", VECTORIZERS)
+@pytest.mark.parametrize("with_replay", [True, False], ids=["replay", "alone"])
+def test_new_words_get_columns_in_every_part_of_a_vectorizer(kind, with_replay, tmp_path):
+    texts, labels = told(kind, FRUIT), FRUIT_LABELS
+    model = lt.LabelTreeClassifier(C=1.0, vectorizer=VECTORIZERS[kind]).fit(texts, labels)
+    for word, name in [("figs", "fig"), ("quinces", "quince"), ("yams", "yam")]:
+        before = model.vectorizer_
+        scores = model.predict_topk(told(kind, FRUIT), 2, candidates=["apple", "pear"])[1]
+        new = told(kind, [f"dried {word}", f"ripe {word}"] * 4)
+        replay = (texts, labels) if with_replay else None
+        report = model.update(new, [[name], [name, "pear"]] * 4, replay=replay)
+        texts, labels = texts + new, labels + [[name], [name, "pear"]] * 4
+        assert report.n_new_features == model.n_features_in_ - before.get_state().n_features > 0
+        assert_known_terms_are_the_same(before, model.vectorizer_, told(kind, FRUIT))
+        if not with_replay:
+            np.testing.assert_allclose(
+                model.predict_topk(told(kind, FRUIT), 2, candidates=["apple", "pear"])[1], scores, rtol=1e-5
+            )
+        questions = told(kind, [f"{word} dry", "a green pear", "an apple"])
+        assert model.predict_topk(questions, 1)[0].ravel().tolist() == [name, "pear", "apple"]
+        model.save(tmp_path / "model")
+        loaded = lt.load(tmp_path / "model", verify=True)
+        expected = model.predict_topk(questions, 3)
+        for own, ours in zip(loaded.predict_topk(questions, 3), expected, strict=True):
+            np.testing.assert_array_equal(own, ours)
+        predict = loaded.predictor(3, names=True)
+        assert [predict(question)[0] for question in questions] == expected[0].tolist()
+        model = loaded
+    if kind == "hashed pieces":
+        return
+    names = model.vectorizer_.get_feature_names_out().tolist()
+    assert len(set(names)) == len(names) == model.n_features_in_
+    found = model.explain(told(kind, ["quinces"])[0], "quince")
+    assert any("quinc" in str(name) for name in np.ravel(found.contributions).tolist())
+
+
+def assert_known_terms_are_the_same(before, after, texts):
+    """Check that old texts have the same values, in the columns of the same names, and no other ones."""
+    old, new = before.transform(texts), after.transform(texts)
+    sizes = [part.n_features for part in before.get_state().parts]
+    grown = [part.n_features for part in after.get_state().parts]
+    starts = np.cumsum([0, *grown])[:-1] - np.cumsum([0, *sizes])[:-1]
+    columns = np.arange(sum(sizes)) + np.repeat(starts, sizes)
+    assert new.data.tobytes() == old.data.tobytes()
+    np.testing.assert_array_equal(new.indices, columns[old.indices])
+    np.testing.assert_array_equal(after.idf_[columns], before.idf_)
+    if after.get_state().has_names:
+        assert after.get_feature_names_out()[columns].tolist() == before.get_feature_names_out().tolist()
+
+
+def test_an_exact_update_with_new_words_has_the_bytes_of_a_fit_on_their_features():
+    model = lt.LabelTreeClassifier(C=1.0, vectorizer="words+pieces").fit(FRUIT, FRUIT_LABELS)
+    new, labels = ["dried figs", "ripe figs"] * 4, [["fig"], ["fig", "pear"]] * 4
+    assert model.update(new, labels, replay=(FRUIT, FRUIT_LABELS), exact=True).n_new_features > 0
+    Y = np.array([[name in own for name in model.classes_] for own in FRUIT_LABELS + labels], np.float32)
+    full = lt.LabelTreeClassifier(C=1.0, tree=model.tree_)
+    assert_same_bytes(model, full.fit(model.vectorizer_.transform(FRUIT + new), sp.csr_array(Y)))
+
+
+@pytest.mark.parametrize("in_parts", [False, True])
+def test_new_words_of_prepared_points_get_columns(in_parts, tmp_path):
+    def prepared(texts, labels):
+        encoder = lt.encoders.TextEncoder(preset_vectorizer("words+chars").fit(texts))
+        data = lt.Dataset(encoder.transform(texts), labels, encoder=encoder)
+        if in_parts:
+            lt.write_parts(data, tmp_path / texts[0], 7)
+        return lt.open_parts(tmp_path / texts[0]) if in_parts else data
+
+    lt.LabelTreeClassifier(C=1.0).fit(prepared(FRUIT, FRUIT_LABELS)).save(tmp_path / "model")
+    model = lt.load(tmp_path / "model")
+    before = model.vectorizer_
+    new = prepared(["dried figs", "ripe figs"] * 4, [["fig"], ["fig", "pear"]] * 4)
+    report = model.update(new, replay=prepared(FRUIT, FRUIT_LABELS))
+    assert report.n_new_features > 0
+    assert_known_terms_are_the_same(before, model.vectorizer_, FRUIT)
+    assert model.predict_topk(["figs", "a green pear", "an apple"], 1)[0].ravel().tolist() == ["fig", "pear", "apple"]
 
 
 def test_new_items_get_columns():

@@ -16,11 +16,15 @@ from labeltrees.data.label_sets import check_unicode
 from labeltrees.errors import InputError, Phrase
 from labeltrees.models.common.label_names import LabelNames
 
+# Old names that a model remembers: its manifest, which has them, must stay small.
+MOST_RENAMED = 20_000
+
 
 class LabelChangesMixin:
     """Changes to the labels of a fitted model that need no training."""
 
     searcher_: Any
+    stats_: dict[str, Any]
     _label_names: LabelNames | None
 
     @property
@@ -62,6 +66,9 @@ class LabelChangesMixin:
     def rename(self, old: Any, new: Any) -> Self:
         """Give labels new names.
 
+        The model remembers the last 20,000 old names: `replay` of `update` and `forget` may have them. New points
+        must have the new names.
+
         Parameters
         ----------
         old, new : str, or lists of str of the same length
@@ -80,6 +87,7 @@ class LabelChangesMixin:
         if len(set(ids.tolist())) < len(ids):
             refuse("old", "different names", old)
         names = self._label_names.array.copy()
+        before = names[ids].tolist()
         names[ids] = new
         check_unicode(names[ids])
         keys = [nfc(name) for name in names.tolist()]
@@ -88,6 +96,7 @@ class LabelChangesMixin:
             double = next((name for name in new if nfc(name) in taken), new[0])
             refuse("new", "names that no other label has (retired labels keep theirs until `compact`)", double)
         self._label_names = LabelNames(names, self._label_names.kind)
+        self.stats_ = {**self.stats_, "renamed": _renamed(self.stats_.get("renamed", {}), before, new)}
         return self
 
     def compact(self) -> Self:
@@ -139,3 +148,11 @@ class LabelChangesMixin:
             wrong = given[(given < 0) | (given >= n_labels)][0]
             refuse("labels", f"ids of labels, in [0, {n_labels})", wrong)
         return given.astype(np.int32)
+
+
+def _renamed(earlier: dict[str, str], old: list[str], new: list[str]) -> dict[str, str]:
+    """Return the present name of each old name, after another change of names."""
+    changed = {nfc(name): nfc(other) for name, other in zip(old, new, strict=True)}
+    names = {name: changed.get(present, present) for name, present in earlier.items()} | changed
+    kept = [(name, present) for name, present in names.items() if name != present]
+    return dict(kept[-MOST_RENAMED:])

@@ -89,6 +89,10 @@ class Model(Protocol):
     def classes_(self) -> Any:
         """The names of the labels (L,), or their ids."""
 
+    @property
+    def retired_(self) -> Any:
+        """The labels that no search returns: names, or ids."""
+
     def queries(self, dataset: Dataset) -> Any:
         """Return the texts or the features of a dataset, whichever the model reads."""
 

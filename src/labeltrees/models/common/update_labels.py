@@ -62,8 +62,13 @@ def new_labels(model: Any, given: FitArguments, n_points: int) -> tuple[LabelNam
     return listed, _move(matrix, columns, n_labels)[0], n_labels
 
 
-def old_labels(known: LabelNames | None, old: FitArguments, n_points: int, n_labels: int) -> tuple[Any, int]:
-    """Return the labels of old points as CSR over the model's labels, and the number of entries with unknown labels."""
+def old_labels(
+    known: LabelNames | None, renamed: dict[str, str], old: FitArguments, n_points: int, n_labels: int
+) -> tuple[Any, int]:
+    """Return the labels of old points as CSR over the model's labels, and the number of entries with unknown labels.
+
+    `renamed` has the present names of labels that had other names before; old points may have either.
+    """
     sets = read_label_sets(old.Y)
     matrix, names = sets.Y, sets.names
     if names is None:
@@ -73,8 +78,13 @@ def old_labels(known: LabelNames | None, old: FitArguments, n_points: int, n_lab
         if names is not None or matrix.shape[1] > n_labels:
             refuse("replay", "the points that the model was trained on, with its labels", f"{matrix.shape[1]} labels")
         return matrix, 0
-    columns = np.array([known.position.get(nfc(name), -1) for name in np.asarray(names).tolist()], dtype=np.int64)
-    return _move(matrix, columns, n_labels)
+    keys = [nfc(name) for name in np.asarray(names).tolist()]
+    keys = [key if key in known.position else renamed.get(key, key) for key in keys]
+    columns = np.array([known.position.get(key, -1) for key in keys], dtype=np.int64)
+    moved, n_dropped = _move(matrix, columns, n_labels)
+    if matrix.nnz:
+        moved.data = np.minimum(moved.data, matrix.data.max())  # a point with both names of a label has it once
+    return moved, n_dropped
 
 
 def _move(matrix: Any, columns: Any, n_columns: int) -> tuple[Any, int]:

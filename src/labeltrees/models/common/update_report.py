@@ -13,6 +13,7 @@ from labeltrees.tree.label_tree import LabelTree
 
 TOO_DEEP = 1.1  # a full fit is advised if the mean depth exceeds that of a new tree by this factor
 TOO_MANY = 0.3  # or if the labels added since the last fit exceed this share of the labels at that fit
+_SHOWN = 5  # labels named in a printed report
 TOO_MANY_ALONE = 0.05  # the same for an update without replay
 
 
@@ -48,6 +49,10 @@ class UpdateReport:
         Parts of the model that the update could not keep up to date.
     full_fit_advised : str or None
         The reason why a full fit is advisable; None if it is not.
+    n_forgotten : int or None
+        Points that `forget` removed; None for an update.
+    retired_labels : list
+        Labels that `forget` retired because no point is left: names, or ids.
     """
 
     n_points: int
@@ -68,6 +73,8 @@ class UpdateReport:
     seconds: float
     notes: list[str] = field(default_factory=list)
     full_fit_advised: str | None = None
+    n_forgotten: int | None = None
+    retired_labels: list[Any] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all attributes as JSON values."""
@@ -75,8 +82,7 @@ class UpdateReport:
 
     def __str__(self) -> str:
         lines = [
-            f"{count(self.n_points, 'new point')}, {count(len(self.new_labels), 'new label')}, "
-            f"{count(self.n_new_features, 'new feature')}",
+            self._points(),
             f"classifiers: {self.kept:,} kept, {self.continued:,} continued, {self.trained:,} trained",
             f"tree: {count(self.n_split, 'node')} split, {count(self.n_rebuilt, 'subtree')} rebuilt, "
             f"{count(len(self.moved_labels), 'label')} moved; expected depth {self.expected_depth:.2f} "
@@ -86,6 +92,16 @@ class UpdateReport:
         if self.full_fit_advised is not None:
             lines.append(f"a full fit is advisable: {self.full_fit_advised}")
         return "\n".join(lines)
+
+    def _points(self) -> str:
+        """Return which points and labels came or went."""
+        if self.n_forgotten is None:
+            parts = ((self.n_points, "point"), (len(self.new_labels), "label"), (self.n_new_features, "feature"))
+            return ", ".join(count(n, f"new {noun}") for n, noun in parts)
+        labels = count(len(self.retired_labels), "label")
+        shown = [*map(str, self.retired_labels[:_SHOWN]), *(["..."] if len(self.retired_labels) > _SHOWN else [])]
+        without = f"; {labels} retired because no point is left: {', '.join(shown)}" if shown else ""
+        return f"{count(self.n_forgotten, 'point')} forgotten{without}"
 
 
 def count(n: int, noun: str) -> str:
@@ -135,7 +151,7 @@ def depths(history: dict[str, Any], tree: LabelTree, counts: Any) -> tuple[float
 def advice(report: UpdateReport, history: dict[str, Any], with_replay: bool) -> str | None:
     """Return the reason why a full fit is advisable, or None."""
     share = history["added"] / max(history["fit_labels"], 1)
-    if report.expected_depth > TOO_DEEP * report.fresh_depth:
+    if report.expected_depth > TOO_DEEP * report.fresh_depth > 0:  # an entropy of 0, of one label, gives no estimate
         return f"labels are {report.expected_depth / report.fresh_depth:.1f} times as deep as in a new tree"
     if share > TOO_MANY or (not with_replay and share > TOO_MANY_ALONE):
         return f"{share:.0%} of the labels were added since the last one"

@@ -306,7 +306,8 @@ class LabelTreeClassifier(
 
         As with ``update(exact=True)``, the result has the bytes of a fit of the remaining points on the current tree.
 
-        Labels that lose their last point leave the tree and are retired.
+        Labels that lose their last point leave the tree and are retired. `replay` without any point of a label that the
+        model was trained on is refused, unless the label is retired.
 
         Parameters
         ----------

@@ -9,14 +9,16 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from labeltrees._matrices import is_sparse
+from labeltrees._matrices import Int64s, is_sparse
 from labeltrees._names import encode_names
 from labeltrees._validation import refuse
 from labeltrees.data.columns import as_texts
 from labeltrees.data.dataset import Dataset
 from labeltrees.data.encoders import ColumnEncoder, Encoder, ItemEncoder, TextEncoder
 from labeltrees.data.label_texts import read_label_texts
-from labeltrees.data.tfidf import learn_state
+from labeltrees.data.tfidf import are_tokens, learn_part
+from labeltrees.data.tfidf_parameters import TfidfParameters, union_parts
+from labeltrees.data.tfidf_state import TfidfState, UnionState
 from labeltrees.errors import InputError
 from labeltrees.models.common.error_costs import point_costs
 from labeltrees.models.common.given import FitArguments, arguments_of
@@ -39,6 +41,8 @@ class UpdateData:
         Old points first, then new ones.
     n_labels, n_features : int
         Including new ones.
+    columns : int64 array
+        The column of each feature that the model knows, ascending; the other columns are new features.
     names : LabelNames, optional
     encoder : Encoder, optional
     feature_names : array of str, optional
@@ -52,6 +56,7 @@ class UpdateData:
     points: UpdatePoints
     n_labels: int
     n_features: int
+    columns: Int64s
     names: LabelNames | None
     encoder: Encoder | None
     feature_names: Any
@@ -62,7 +67,7 @@ class UpdateData:
 
 
 def read_update(model: LabelTreeClassifier, X: Any, Y: Any, replay: Any, *, grow: bool = True) -> UpdateData:
-    """Return the points of an update, checked; the encoder gets new columns only if `grow`."""
+    """Return the points of an update, checked. Without `grow`, X has old points: no new columns, no new labels."""
     given = arguments_of(X, Y, None)
     old = None if replay is None else read_replay(replay)
     encoder = encoder_of(model)
@@ -77,10 +82,15 @@ def read_update(model: LabelTreeClassifier, X: Any, Y: Any, replay: Any, *, grow
         rows, names = _rows(model, grown, own, source, n_features, names)
         n_features = rows.shape[1]
         blocks.append(rows)
-    label_names, matrix, n_labels = new_labels(model, given, blocks[0].shape[0])
-    matrices, weights, n_dropped = [matrix], [point_costs(given.sample_weight, blocks[0].shape[0])], 0
+    renamed, n_dropped = model.stats_.get("renamed", {}), 0
+    if grow:
+        label_names, matrix, n_labels = new_labels(model, given, blocks[0].shape[0])
+    else:
+        label_names, n_labels = model._label_names, model.searcher_.n_labels
+        matrix, n_dropped = old_labels(label_names, renamed, given, blocks[0].shape[0], n_labels)
+    matrices, weights = [matrix], [point_costs(given.sample_weight, blocks[0].shape[0])]
     if old is not None:
-        known, n_dropped = old_labels(label_names, old, blocks[1].shape[0], n_labels)
+        known, n_dropped = old_labels(label_names, renamed, old, blocks[1].shape[0], n_labels)
         matrices.append(known)
         weights.append(point_costs(old.sample_weight, blocks[1].shape[0]))
     order = [1, 0] if old is not None else [0]  # old points first
@@ -98,7 +108,10 @@ def read_update(model: LabelTreeClassifier, X: Any, Y: Any, replay: Any, *, grow
     times, groups = (_join([getattr(pair[i], name) for i in order]) for name in ("times", "groups"))
     points = UpdatePoints(rows, labels, all_weights, is_new)
     new_texts = _texts_of_new(given, label_names, model.searcher_.n_labels)
-    return UpdateData(points, n_labels, n_features, label_names, grown, names, times, groups, n_dropped, new_texts)
+    columns = known_columns(encoder, grown, model.n_features_in_)
+    return UpdateData(
+        points, n_labels, n_features, columns, label_names, grown, names, times, groups, n_dropped, new_texts
+    )
 
 
 def _texts_of_new(given: FitArguments, names: LabelNames | None, n_known: int) -> list[list[str]]:
@@ -119,6 +132,8 @@ def _contexts(encoder: Encoder | None, X: Any, given: FitArguments) -> Any:
     if isinstance(encoder, TextEncoder):
         if isinstance(X, Dataset):
             return None if X.texts is None else list(X.texts)
+        if isinstance(given.X, list | tuple) and are_tokens(given.X):
+            return given.X
         texts = as_texts(given.X)
         return None if texts is None else list(texts)
     if isinstance(given.X, list | tuple):
@@ -175,12 +190,12 @@ def _align_columns(X: Any, own: Any, names: Any, *, fixed: bool) -> tuple[Any, A
 
 
 def grow_encoder(encoder: Encoder, contexts: Any, given: FitArguments, n_points: int | None) -> Encoder:
-    """Return the encoder with a column for each new word or item; existing columns do not change.
+    """Return the encoder with a column for each new word or item; weights of known ones do not change.
 
-    A vectorizer with several parts, with hashed terms or with a given vocabulary is not changed.
+    Parts of a vectorizer with hashed terms or with a given vocabulary are not changed.
     """
     if isinstance(encoder, TextEncoder):
-        return encoder if not contexts else _grow_words(encoder, contexts, n_points or 0)
+        return _grow_words(encoder, contexts, given, n_points or 0)
     if type(encoder) is not ItemEncoder:
         return encoder
     known = set(encoder.feature_names.tolist()) | set(encoder.item_ids)
@@ -217,31 +232,69 @@ def _items(context: Any) -> Any:
     return [item[0] if isinstance(item, list | tuple) and len(item) == 2 else item for item in context]
 
 
-def _grow_words(encoder: TextEncoder, texts: list[Any], n_points: int) -> TextEncoder:
+def _grow_words(encoder: TextEncoder, texts: Any, given: FitArguments, n_points: int) -> TextEncoder:
     vectorizer = encoder.vectorizer
     state = vectorizer.get_state()
-    if len(state.parts) > 1 or state.parts[0].terms is None or vectorizer.vocabulary is not None:
+    seen: list[TfidfState | None]
+    if texts:
+        seen = [_learned(part.parameters, texts) for part in union_parts(clone(vectorizer))]
+    elif isinstance(given.encoder, TextEncoder) and _same_kinds(given.encoder.vectorizer.get_state(), state):
+        seen = list(given.encoder.vectorizer.get_state().parts)  # prepared logs have features made from their own words
+    else:
         return encoder
-    old = state.parts[0]
+    n_texts = len(texts) if texts else given.X.shape[0]
+    parts = [_with_terms_of(old, own, n_points, n_texts) for old, own in zip(state.parts, seen, strict=True)]
+    if parts == state.parts:
+        return encoder
+    grown = clone(vectorizer)
+    grown.set_state(replace(state, parts=parts))
+    return TextEncoder(grown)
+
+
+def _same_kinds(state: UnionState, other: UnionState) -> bool:
+    """Return whether two vectorizers make the same kinds of terms, perhaps with different vocabularies."""
+    kinds = [[part.settings for part in own.parts] for own in (state, other)]
+    return state.part_names == other.part_names and kinds[0] == kinds[1]
+
+
+def _learned(parameters: TfidfParameters, texts: Any) -> TfidfState | None:
+    """Return one kind of terms as found in texts; None if it is fixed, or if no term is frequent enough."""
+    if parameters.hashing is not None or parameters.vocabulary is not None:
+        return None
     try:
-        seen = learn_state(clone(vectorizer), texts).parts[0]
-    except InputError:  # no word is frequent enough
-        return encoder
-    known = set(old.names())
-    added = [number for number, name in enumerate(seen.names()) if name not in known]
+        return learn_part(parameters, texts)
+    except InputError:
+        return None
+
+
+def _with_terms_of(old: TfidfState, seen: TfidfState | None, n_points: int, n_texts: int) -> TfidfState:
+    """Return one kind of terms with those that other texts have, too, after the known ones."""
+    if seen is None or seen.terms is None or old.terms is None:
+        return old
+    names, known = seen.names(), set(old.names())
+    added = [number for number, name in enumerate(names) if name not in known]
     if not added:
-        return encoder
-    names = seen.names()
+        return old
     idf = old.idf
     if idf is not None and seen.idf is not None:
         # Smoothed idf is 1 + log((1 + n) / (1 + df)): the same df, with n the number of old and new points.
-        shift = np.log((1 + n_points + len(texts)) / (1 + len(texts)))
+        shift = np.log((1 + n_points + n_texts) / (1 + n_texts))
         idf = np.concatenate([idf, (seen.idf[added] + shift).astype(idf.dtype)])
     terms = encode_names([*old.names(), *(names[number] for number in added)])
-    part = replace(old, n_features=old.n_features + len(added), terms=terms, idf=idf, source="vectorizer")
-    grown = clone(vectorizer)
-    grown.set_state(replace(state, parts=[part]))
-    return TextEncoder(grown)
+    return replace(old, n_features=old.n_features + len(added), terms=terms, idf=idf, source="vectorizer")
+
+
+def known_columns(old: Encoder | None, grown: Encoder | None, n_features: int) -> Int64s:
+    """Return the column of each of the `n_features` known features after an encoder has grown.
+
+    A vectorizer's parts are side by side, so new terms of one part move the columns of the next ones.
+    """
+    if not isinstance(old, TextEncoder) or not isinstance(grown, TextEncoder):
+        return np.arange(n_features)
+    sizes, wider = ([part.n_features for part in own.vectorizer.get_state().parts] for own in (old, grown))
+    shift = np.cumsum([0, *(after - before for before, after in zip(sizes, wider, strict=True))])[:-1]
+    moved: Int64s = np.arange(n_features) + np.repeat(shift, sizes)
+    return moved
 
 
 def _join(values: list[Any]) -> Any:

@@ -298,7 +298,7 @@ def retrain(
     settings: LinearSettings,
     C: Any,
     seed: int,
-    n_features: int,
+    columns: Int64s,
     n_jobs: int | None = None,
     states: NDArray[np.int8] | None = None,
 ) -> Retrained:
@@ -314,8 +314,8 @@ def retrain(
     settings : LinearSettings
     C : float or sequence of float
         For all nodes, or by depth.
-    n_features : int
-        Number of features of the points; new features come after those of the store.
+    columns : int64 (store.n_features,)
+        The column of each feature of the store, ascending; the other columns of the points are new features.
     states : int8 (n_edges,), optional
         As returned by `plan_edges`, the default.
     """
@@ -335,9 +335,9 @@ def retrain(
     changed = np.zeros(tree.n_nodes, dtype=bool)
     changed[node_of_edge[states != KEEP]] = True
     changed |= ~_same_children(placed, store)
-    if n_features > store.n_features:
+    if points.X.shape[1] > store.n_features:
         changed[:] = True
-    old, place = _old_classifiers(placed, store, changed, n_jobs)
+    old, place = _old_classifiers(placed, store, changed, columns, n_jobs)
     parts, n_rows = [old], len(old.bias)
     if len(cold):
         pairs = _sorted_pairs(layout, points.Y, costs)
@@ -355,7 +355,7 @@ def retrain(
         n_rows += len(problem.edges)
     edges = np.flatnonzero(changed[node_of_edge])
     rows = take_rows(join_rows(parts), place[edges])
-    made = pack_changed(placed, store, changed, rows, n_features, n_jobs)
+    made = pack_changed(placed, store, changed, rows, points.X.shape[1], columns, n_jobs)
     return Retrained(made, int((states == KEEP).sum()), len(warm), len(cold))
 
 
@@ -366,7 +366,7 @@ def retrain_alone(
     settings: LinearSettings,
     C: Any,
     seed: int,
-    n_features: int,
+    columns: Int64s,
     n_jobs: int | None = None,
 ) -> Retrained:
     """Return the chunks of a tree with new labels, trained without old points.
@@ -382,9 +382,9 @@ def retrain_alone(
     node_of_edge = np.repeat(np.arange(tree.n_nodes), np.diff(tree.child_ptr))
     changed = np.zeros(tree.n_nodes, dtype=bool)
     changed[node_of_edge[cold]] = True
-    if n_features > store.n_features:
+    if points.X.shape[1] > store.n_features:
         changed[:] = True
-    old, place = _old_classifiers(placed, store, changed, n_jobs)
+    old, place = _old_classifiers(placed, store, changed, columns, n_jobs)
     edges = np.flatnonzero(changed[node_of_edge])
     kept = edges[states[edges] == KEEP]
     parts = [old]
@@ -393,7 +393,7 @@ def retrain_alone(
         problem = cold_problem(tree, cold, pairs, np.zeros(0, np.int32))
         siblings = [kept[node_of_edge[kept] == node] for node in problem.nodes.tolist()]
         rows = take_rows(old, place[np.concatenate([np.zeros(0, np.int64), *siblings])])
-        X, weights = _with_rows(points, positive_unit_rows(rows, n_features))
+        X, weights = _with_rows(points, positive_unit_rows(rows, points.X.shape[1]))
         first = points.X.shape[0]
         extra, extra_ptr = [], [0]
         for number, own in enumerate(siblings):
@@ -406,19 +406,24 @@ def retrain_alone(
         parts.append(train_problem(problem, X, weights, plain, costs_of_nodes(tree, C), seed, n_jobs))
         place[cold] = len(old.bias) + np.arange(len(cold))
     rows = take_rows(join_rows(parts), place[edges])
-    made = pack_changed(placed, store, changed, rows, n_features, n_jobs)
+    made = pack_changed(placed, store, changed, rows, points.X.shape[1], columns, n_jobs)
     return Retrained(made, int((states == KEEP).sum()), 0, len(cold))
 
 
 def _old_classifiers(
-    placed: PlacedTree, store: ChunkStore, changed: Flags, n_jobs: int | None
+    placed: PlacedTree, store: ChunkStore, changed: Flags, columns: Int64s, n_jobs: int | None
 ) -> tuple[LinearWeights, Int64s]:
     """Return the old classifiers of changed nodes, and the row of each edge of the tree among them (-1: none)."""
     nodes = placed.old_node[changed & (placed.old_node >= 0)]
     old_edges, _ = edges_of(store.child_ptr, nodes)
     row_of_old = np.full(len(store.children) + 1, -1, np.int64)  # the last is that of new edges, -1
     row_of_old[old_edges] = np.arange(len(old_edges))
-    return unpack_nodes(store, nodes, n_jobs), row_of_old[placed.old_edge]
+    return move_columns(unpack_nodes(store, nodes, n_jobs), columns), row_of_old[placed.old_edge]
+
+
+def move_columns(weights: LinearWeights, columns: Int64s) -> LinearWeights:
+    """Return classifiers whose features have new numbers."""
+    return replace(weights, features=columns[weights.features].astype(np.int32))
 
 
 def positive_unit_rows(weights: LinearWeights, n_features: int) -> Any:
@@ -441,13 +446,23 @@ def _with_rows(points: UpdatePoints, rows: Any) -> tuple[Any, Any]:
 
 
 def pack_changed(
-    placed: PlacedTree, store: ChunkStore, changed: Flags, rows: LinearWeights, n_features: int, n_jobs: int | None
+    placed: PlacedTree,
+    store: ChunkStore,
+    changed: Flags,
+    rows: LinearWeights,
+    n_features: int,
+    columns: Int64s,
+    n_jobs: int | None,
 ) -> ChunkStore:
     """Return the chunks of a changed tree; those of unchanged nodes are copied."""
     tree = placed.tree
-    if n_features > store.n_features:  # new features come last
-        rank = np.concatenate([store.feature_rank, np.arange(store.n_features, n_features, dtype=np.int32)])
-        store = replace(store, n_features=n_features, feature_rank=rank[: 0 if store.matrices else None])
+    if n_features > store.n_features:  # new features have the last ranks
+        rank = np.zeros(0 if store.matrices else n_features, np.int32)
+        if not store.matrices:
+            is_new = np.ones(n_features, dtype=bool)
+            is_new[columns] = False
+            rank[columns], rank[is_new] = store.feature_rank, np.arange(store.n_features, n_features)
+        store = replace(store, n_features=n_features, feature_rank=rank)
     matrix: Any = rows
     if store.matrices:
         matrix = np.zeros((len(rows.bias), n_features), np.float32)

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from labeltrees._matrices import CheckedX, CheckedY, Int64s, is_sparse
 from labeltrees._settings import check_settings
 from labeltrees._validation import refuse
+from labeltrees.data.dataset import Dataset
 from labeltrees.errors import InputError
 from labeltrees.labels.embedding import pifa
 from labeltrees.labels.frequency import cover_frequencies, label_frequencies
@@ -40,7 +41,7 @@ from labeltrees.models.linear.exact_update import train_exactly
 from labeltrees.models.linear.features import set_encoder
 from labeltrees.models.linear.new_points import UpdateData, read_update
 from labeltrees.models.linear.points import TrainingPoints
-from labeltrees.models.linear.retrain import COLD, Retrained, positive_unit_rows, retrain, retrain_alone
+from labeltrees.models.linear.retrain import COLD, Retrained, move_columns, positive_unit_rows, retrain, retrain_alone
 from labeltrees.models.linear.settings import LinearSettings, solver_of
 from labeltrees.search import Searcher
 from labeltrees.search.evidence import Evidence, Names
@@ -80,7 +81,11 @@ def forget_points(model: LabelTreeClassifier, points: Any, replay: Any) -> Updat
 
 def _split_off(model: LabelTreeClassifier, points: Any, replay: Any) -> tuple[UpdateData, bool, bool, Any]:
     """Return arguments of `_Update` that forget `points`: the other points as old ones, and what is forgotten."""
-    data = _known_labels(model, read_update(model, *_pair(replay), replay=None, grow=False))
+    if not isinstance(replay, Dataset) and not (isinstance(replay, tuple | list) and len(replay) == 2):
+        refuse("replay", "a Dataset or a pair (X, Y): the points that the model was trained on", type(replay).__name__)
+    X, Y = (replay, None) if isinstance(replay, Dataset) else replay
+    data = read_update(model, X, Y, None, grow=False)
+    _check_trained_labels(model, data)
     n = data.points.X.shape[0]
     ids = np.asarray(points)
     ids = ids if ids.size else ids.astype(np.int64)  # an empty list
@@ -112,18 +117,17 @@ def _split_off(model: LabelTreeClassifier, points: Any, replay: Any) -> tuple[Up
     return replace(data, points=own, times=times, groups=groups), True, True, forgotten
 
 
-def _known_labels(model: LabelTreeClassifier, data: UpdateData) -> UpdateData:
-    """Return points without the labels that the model does not know."""
-    n_labels, Y = model.searcher_.n_labels, data.points.Y
-    if data.n_labels == n_labels:
-        return data
-    known = sp.csr_array(Y[:, :n_labels])
-    points = replace(data.points, Y=known)
-    return replace(data, points=points, n_labels=n_labels, names=model._label_names, n_dropped=Y.nnz - known.nnz)
-
-
-def _pair(replay: Any) -> tuple[Any, Any]:
-    return (replay[0], replay[1]) if isinstance(replay, tuple | list) and len(replay) == 2 else (replay, None)
+def _check_trained_labels(model: LabelTreeClassifier, data: UpdateData) -> None:
+    """Refuse points without any point of a trained label, perhaps because it has another name: it would be retired."""
+    counts = np.bincount(data.points.Y.indices, minlength=data.n_labels)
+    missing = np.setdiff1d(np.flatnonzero((model.label_counts_ > 0) & (counts == 0)), model.searcher_.retired)
+    if len(missing):
+        names = ", ".join(map(repr, shown_labels(data.names, missing[:5])))
+        message = (
+            f"replay has no point of {count(len(missing), 'label')} that the model was trained on: {names}. Give all "
+            "points that the model was trained on, with the names that labels have now, or retire these labels first"
+        )
+        raise InputError(message)
 
 
 def _n_values(X: Any) -> int:
@@ -230,7 +234,8 @@ class _Update:
     def _with_classifiers(self, found: Any) -> Any:
         """Return embeddings in which those of old labels are the positive weights of their classifiers."""
         store = self.model.searcher_.stores[0]
-        rows = positive_unit_rows(unpack_nodes(store, np.arange(store.n_nodes), self.model.n_jobs), found.shape[1])
+        weights = unpack_nodes(store, np.arange(store.n_nodes), self.model.n_jobs)
+        rows = positive_unit_rows(move_columns(weights, self.data.columns), found.shape[1])
         is_label = store.children < 0
         shape = (self.data.n_labels, found.shape[1])
         labels = ~store.children[is_label].astype(np.int64)
@@ -324,7 +329,7 @@ class _Update:
         )
 
     def train(self, placed: PlacedTree, store: ChunkStore, settings: Any, C: Any) -> Retrained:
-        arguments = (settings, C, self.seed, self.data.n_features, self.model.n_jobs)
+        arguments = (settings, C, self.seed, self.data.columns, self.model.n_jobs)
         if self.with_replay:
             states = np.full(len(placed.tree.children), COLD, np.int8) if self.trains_all() else None
             return retrain(placed, store, self.data.points, *arguments, states=states)
@@ -344,7 +349,9 @@ class _Update:
         if self.with_replay and model._uses_evidence():
             return learn_evidence(model, points, settings, self.seed).evidence
         n_labels, n_features = self.data.n_labels, self.data.n_features
-        kept = tuple(kind.widen(n_labels, n_features) for kind in old.kinds if isinstance(kind, Names))
+        kept = tuple(
+            kind.widen(n_labels, n_features, self.data.columns) for kind in old.kinds if isinstance(kind, Names)
+        )
         if not kept or len(kept) < len(old.kinds):
             self.notes.append(
                 "the evidence of the model was dropped: it is learned from all points; give replay to learn it again"
@@ -385,16 +392,18 @@ class _Update:
 
     def retire(self, old: Any, trees: list[PlacedTree]) -> None:
         """Keep labels retired unless this update has placed them; retire labels that have lost their last point."""
-        before = self.model.label_counts_
         retired = np.zeros(self.data.n_labels, dtype=bool)
         retired[old.retired] = True
         placed = trees[0].tree.label_parent >= 0
         was_placed = np.zeros(self.data.n_labels, dtype=bool)
         was_placed[: old.n_labels] = self._was_placed
         retired &= ~(placed & ~was_placed)
-        if self.forgotten is not None:
-            retired |= was_placed & (before == 0)
+        retired[self.lost_labels(was_placed)] = True
         self.model.searcher_.set_retired(np.flatnonzero(retired))
+
+    def lost_labels(self, was_placed: NDArray[np.bool_]) -> Int64s:
+        """Return the labels that have lost their last point."""
+        return np.flatnonzero(was_placed & (self.counts == 0) & (self.forgotten is not None))
 
     def trend(self, old: Any) -> Any:
         if old.trend is None:
@@ -454,4 +463,8 @@ class _Update:
             self.notes,
         )
         report.full_fit_advised = advice(report, history, self.with_replay)
+        if self.forgotten is not None:
+            report.n_forgotten = self.forgotten.before.n_points - data.points.X.shape[0]
+            lost = np.setdiff1d(self.lost_labels(self._was_placed), model.searcher_.retired)
+            report.retired_labels = shown_labels(data.names, lost)
         return report

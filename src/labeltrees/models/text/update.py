@@ -127,7 +127,7 @@ def _read(model: TextLabelTreeClassifier, texts: Any, Y: Any, replay: Any) -> _U
     replayed, known, n_dropped = (), sp.csr_array((0, n_labels), dtype=np.float32), 0
     if old is not None:
         replayed = texts_of(replay if not isinstance(replay, tuple | list) else replay[0])
-        known, n_dropped = old_labels(names, old, len(replayed), n_labels)
+        known, n_dropped = old_labels(names, model.stats_.get("renamed", {}), old, len(replayed), n_labels)
         weights.append(point_costs(old.sample_weight, len(replayed)))
     all_weights = None
     if any(own is not None for own in weights):
