@@ -43,9 +43,7 @@ def check_points(estimator: Any, X: Any, *, fitting: bool, n_jobs: int | None = 
                 raise InputError(message)
         if fitting:
             return validate_data(estimator, X, skip_check_array=True)
-        # A model that learned new items has their columns last; points encoded before have none of these items.
-        if isinstance(estimator.encoder_, ItemEncoder) and X.shape[1] < estimator.n_features_in_:
-            X = sp.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], estimator.n_features_in_))
+        X = with_last_columns(estimator, X)
         # Sparse matrices have no column names: scikit-learn would warn that they lack those given to `fit`.
         _check_n_features(estimator, X, reset=False)
         return X
@@ -57,6 +55,18 @@ def check_points(estimator: Any, X: Any, *, fitting: bool, n_jobs: int | None = 
         raise InputError(str(error)) from None
     except TypeError as error:
         raise InputTypeError(str(error)) from None
+
+
+def with_last_columns(model: Any, X: Any) -> Any:
+    """Return sparse points that were encoded before the model got its last columns with these columns, empty.
+
+    They are those of items that the model learned later, and of words that only texts of labels have.
+    """
+    n_missing = model.n_features_in_ - X.shape[1]
+    is_known = isinstance(model.encoder_, ItemEncoder) or n_missing == model.stats_.get("label_words")
+    if n_missing <= 0 or not is_known:
+        return X
+    return sp.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], model.n_features_in_))
 
 
 def unit_rows(X: Any) -> Any:
