@@ -11,8 +11,8 @@ from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import _check_n_features, validate_data
 
 from labeltrees._matrices import read_only, sparse_features
-from labeltrees._validation import check_n_jobs, refuse
-from labeltrees.data.columns import as_texts, is_table, kind_of_contexts, refuse_table
+from labeltrees._validation import check_n_jobs, refuse, refuse_masked
+from labeltrees.data.columns import as_texts, check_no_missing, column_list, is_table, kind_of_contexts, refuse_table
 from labeltrees.data.encoders import Encoder, ItemEncoder, TextEncoder, UnionEncoder
 from labeltrees.data.texts import default_vectorizer
 from labeltrees.data.tfidf import PRESETS, TfidfVectorizer, are_tokens, preset_vectorizer
@@ -28,6 +28,7 @@ def check_points(estimator: Any, X: Any, *, fitting: bool, n_jobs: int | None = 
     """
     try:
         if not sp.issparse(X):
+            refuse_masked("X", X)
             if fitting and isinstance(X, np.ndarray) and X.dtype == np.float32:  # others are converted, which copies
                 X = read_only(X)
             with np.errstate(over="ignore"):  # a value too large for float32 becomes infinite, and is refused
@@ -182,13 +183,24 @@ def encode(encoder: Encoder | None, X: Any, n_jobs: int | None) -> Any:
                 return encoder.transform(X, n_jobs)
             refuse("X", "a sequence of texts (str), or a matrix: the model was fitted on texts", X)
         texts = X if _is_empty(X) else as_texts(X)
-        return X if texts is None else encoder.transform(texts, n_jobs)
+        if texts is None:
+            _refuse_single_values(X)
+            return X
+        return encoder.transform(texts, n_jobs)
     # Lists are contexts, even lists of lists of numbers (ids). Matrices, numeric arrays and tables are features.
     is_array = isinstance(X, np.ndarray) and X.dtype.kind in "OU"
     is_column = hasattr(X, "to_list") and getattr(X, "ndim", 1) == 1
     if isinstance(X, list | tuple | str | dict | set | frozenset) or is_array or is_column:
         return encoder.transform(X, n_jobs)
     return X
+
+
+def _refuse_single_values(X: Any) -> None:
+    """Refuse a sequence of missing values or numbers where texts are needed."""
+    values = X.tolist() if isinstance(X, np.ndarray) and X.ndim == 1 else column_list(X)
+    if isinstance(values, list | tuple) and len(values) > 0 and np.ndim(values[0]) == 0:
+        check_no_missing("X", values)
+        refuse("X[0]", "a text (str), because the model was fitted on texts", values[0])
 
 
 def _is_empty(X: Any) -> bool:
