@@ -88,8 +88,19 @@ def test_errors_name_the_matrix_and_the_place():
         ([1.0, -1.0], r"sample_weight\[1\]"),
         (["a", "b"], "an array of numbers"),
         ([1e290, 1e290], "must sum to at most"),
+        (np.array(["2026-01-01", "2026-01-02"], "datetime64[D]"), r"an array of numbers, got 'datetime64\[D\]'"),
+        ([np.datetime64("2026-01-01")] * 2, "an array of numbers"),
+        (np.array([1, 2], "timedelta64[s]"), "an array of numbers"),
+        (np.ma.masked_array([1.0, 2.0], [True, False]), "sample_weight must be an array without masked values"),
     ],
 )
 def test_point_weights_that_cannot_be_used_are_refused(weights, fault):
     with pytest.raises(InputError, match=fault):
         check_sample_weight(weights, 2)
+
+
+@pytest.mark.parametrize("check", [check_X, check_Y, sparse_features])
+def test_masked_values_are_refused(check):
+    with pytest.raises(InputError, match="must be an array without masked values"):
+        check(np.ma.masked_array(Y, Y > 1))
+    check(np.ma.masked_array(Y, False))

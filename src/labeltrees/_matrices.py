@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from labeltrees._validation import refuse
+from labeltrees._validation import refuse, refuse_masked
 from labeltrees.errors import InputError
 
 Float32s = NDArray[np.float32]
@@ -184,10 +184,14 @@ def check_sample_weight(sample_weight: Any, n_points: int, name: str = "sample_w
     """
     if sample_weight is None:
         return None
+    refuse_masked(name, sample_weight)
     try:
-        weights = np.array(sample_weight, dtype=np.float64)
+        given = np.asarray(sample_weight)
+        weights = np.array(given, dtype=np.float64)
     except (TypeError, ValueError, OverflowError, RuntimeError):
         refuse(name, "an array of numbers", sample_weight)
+    if given.dtype.kind in "mM":  # NumPy converts dates to the number of days or seconds
+        refuse(name, "an array of numbers", f"{given.dtype}")
     if weights.shape != (n_points,):
         refuse(name, f"of shape ({n_points},)", f"shape {weights.shape}")
     bad = np.flatnonzero(~((weights >= 0) & np.isfinite(weights)))
@@ -289,6 +293,7 @@ def _as_csr(name: str, matrix: Any) -> Any:
 
 
 def _as_dense(name: str, matrix: Any) -> NDArray[Any]:
+    refuse_masked(name, matrix)
     try:
         dense = np.asarray(matrix)
     except (ValueError, TypeError, OverflowError, RuntimeError) as error:

@@ -60,6 +60,12 @@ def check_array(name: str, value: Any, allowed: str) -> NDArray[Any]:
         refuse(name, allowed, value)
 
 
+def refuse_masked(name: str, value: Any) -> None:
+    """Refuse a masked array with masked values: NumPy would use the values under the mask."""
+    if np.ma.is_masked(value):
+        refuse(name, "an array without masked values; fill them, such as with filled(0)", "a masked array")
+
+
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
     """Return `value` if it is one of `choices`."""
     if not isinstance(value, str) or value not in choices:

@@ -286,5 +286,7 @@ def test_choose_with_a_vocabulary_keeps_texts_of_labels_and_writes_a_report(run,
     model = lt.load(tmp_path / "m")
     assert model.label_names_.tolist() == [*subjects]  # also the label without a point
     assert model.label_texts_.of(3) == ["boats"]
+    assert model.stats_["label_words"] == 1  # "boats" is in no document
+    assert "http://x/4" in model.predictor(k=4, names=True)("boats")[0]
     result = run("predict", tmp_path / "m", "--ask", "tea", "--with-texts", "-k", "1")
     assert "http://x/1\ttea" in result.stdout

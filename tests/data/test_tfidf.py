@@ -18,6 +18,8 @@ from sklearn.feature_extraction.text import TfidfVectorizer as Theirs
 
 import labeltrees as lt
 from labeltrees._core import xxh64
+from labeltrees.data.tfidf import with_words_of
+from labeltrees.data.tfidf_files import tfidf_from_files, tfidf_to_files
 from tests.sanitizers import WITH_THREAD_SANITIZER
 
 CORPUS = [
@@ -394,3 +396,54 @@ def test_warnings_are_scikit_learns():
 
 def test_max_df_below_min_df_is_refused_as_there():
     assert_same({"min_df": 5, "max_df": 2}, CORPUS, [])
+
+
+GROWN_ON = ["red red wine", "the white wine", "the red rose", "the olive"]
+
+
+@pytest.mark.parametrize(
+    "parameters", [{}, {"smooth_idf": False}, {"use_idf": False}, {"ngram_range": (1, 2)}], ids=str
+)
+def test_words_of_other_texts_become_the_last_features(parameters):
+    vectorizer = lt.TfidfVectorizer(min_df=2, norm=None, **parameters).fit(GROWN_ON)
+    before = vectorizer.get_feature_names_out().tolist()
+    grown = with_words_of(vectorizer, ["Red olive", "banana wine"], GROWN_ON)
+    assert grown.get_feature_names_out().tolist() == [*before, "banana", "olive"]
+    assert vectorizer.get_feature_names_out().tolist() == before
+    everything = lt.TfidfVectorizer(norm=None, **parameters).fit(GROWN_ON)
+    olive = everything.transform(["olive"]).max()  # in one text
+    assert grown.transform(["banana", "olive"]).toarray()[[0, 1], [-2, -1]].tolist() == pytest.approx([olive, olive])
+    known = grown.transform(GROWN_ON[:3]).toarray()
+    np.testing.assert_array_equal(known[:, :-2], vectorizer.transform(GROWN_ON[:3]).toarray())
+
+
+def test_words_in_too_many_texts_and_stop_words_stay_out():
+    vectorizer = lt.TfidfVectorizer(max_df=2, stop_words=["a1", "of"]).fit(GROWN_ON)
+    grown = with_words_of(vectorizer, ["the house of wine"], GROWN_ON)
+    assert set(grown.vocabulary_) - set(vectorizer.vocabulary_) == {"house"}
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{"hashing": 8}, {"vocabulary": ["red"]}, {"analyzer": "char_wb", "ngram_range": (3, 3)}, {"ngram_range": (2, 2)}],
+    ids=str,
+)
+def test_terms_that_are_no_words_or_are_given_do_not_grow(parameters):
+    vectorizer = lt.TfidfVectorizer(**parameters).fit(GROWN_ON)
+    assert with_words_of(vectorizer, ["banana"], GROWN_ON) is vectorizer
+
+
+def test_a_union_grows_by_a_part_and_keeps_its_columns():
+    union = [{"name": "words"}, {"name": "pieces", "analyzer": "char_wb", "ngram_range": (3, 3)}]
+    vectorizer = lt.TfidfVectorizer(union=union).fit(GROWN_ON)
+    grown = with_words_of(vectorizer, ["banana rose"], GROWN_ON)
+    again = with_words_of(grown, ["cherry banana"], GROWN_ON)
+    names = vectorizer.get_feature_names_out().tolist()
+    assert again.get_feature_names_out().tolist() == [*names, "label words__banana", "label words__cherry"]
+    texts = [*GROWN_ON, "banana and rose"]
+    rows = again.transform(texts).toarray()
+    np.testing.assert_array_equal(rows[:, :-2], vectorizer.transform(texts).toarray())
+    assert rows[-1, -2:].tolist() == [1, 0]
+    loaded = tfidf_from_files(*tfidf_to_files(again, "v."), "v.", "file")
+    assert [part["name"] for part in loaded.get_params()["union"]] == ["words", "pieces"]
+    np.testing.assert_array_equal(loaded.transform(texts).toarray(), rows)

@@ -11,7 +11,9 @@ from scipy import sparse
 from labeltrees import _core
 from labeltrees._names import encode_names
 from labeltrees.errors import InputError
+from labeltrees.models.linear.names import make_names
 from labeltrees.search import Searcher, SearchRequest
+from labeltrees.search.evidence import Evidence
 from labeltrees.storage import pack_dense_chunks
 from tests.sanitizers import WITH_THREAD_SANITIZER
 
@@ -45,6 +47,30 @@ def test_single_calls_equal_the_batch(case, options):
             np.testing.assert_array_equal(scores, batch.scores[row][:n])
     assert labels.dtype == np.int64
     assert scores.dtype == np.float32
+
+
+@pytest.mark.parametrize("evidence", [False, True], ids=["trees", "evidence"])
+def test_values_of_the_same_index_are_added(case, evidence):
+    searcher, _ = case
+    rng = np.random.default_rng(3)
+    if evidence:
+        names = make_names(sparse.random_array((300, 200), density=0.05, rng=rng, format="csr"), np.zeros(300))
+        searcher = Searcher(searcher.stores, normalize=True, evidence=Evidence(300, 200, (names,)))
+    for n in (1, 8, 300):
+        indices = rng.permutation(np.tile(rng.integers(0, 200, n), 2))
+        row = sparse.csr_array((rng.standard_normal(2 * n), indices, [0, 2 * n]), shape=(1, 200), dtype=np.float32)
+        summed = row.copy()
+        summed.sum_duplicates()
+        batch = searcher.topk(summed, SearchRequest(5))
+        for query in ((row,), (row.indices, row.data), (row.indices.tolist(), row.data.tolist())):
+            labels, scores = searcher.predictor(5)(*query)
+            np.testing.assert_array_equal(labels, batch.labels[0])
+            np.testing.assert_allclose(scores, batch.scores[0], rtol=1e-4)
+
+
+def test_values_that_add_up_to_infinity_are_refused(case):
+    with pytest.raises(InputError, match="finite"):
+        case[0].predictor(5)([7, 7], [3e38, 3e38])
 
 
 @pytest.mark.parametrize("names", [None, [f"näme {label}" for label in range(300)]], ids=["ids", "names"])

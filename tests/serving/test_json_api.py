@@ -145,7 +145,6 @@ def test_label_texts_that_the_model_has_are_shown(post):
         ({"items": ["a"]}, 400, "give text or texts"),
         ({"row": {"indices": [10**6], "values": [1]}}, 400, "indices"),
         ({"row": {"indices": [1], "values": []}}, 400, "as many"),
-        ({"row": {"indices": [1, 1], "values": [0.5, 0.5]}}, 400, "the index 1 more than once"),
         ({"row": {"indices": [1], "values": [1e300]}}, 400, "1e+30"),
         ({"text": "a", "exclude_seen": True}, 400, "items"),
     ],

@@ -1,5 +1,7 @@
 #include "search/predictor.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -269,6 +271,51 @@ void check_finite(const float* values, int64_t n) {
   if (!all_finite(values, n)) throw BadQuery("values must be finite");
 }
 
+// Whether a number of at least 0 occurs twice. A hash table takes a tenth of the time of sorting.
+bool has_repeats(const int32_t* numbers, int64_t n) {
+  constexpr size_t kFew = 1024;
+  int32_t few[kFew];
+  std::vector<int32_t> many;
+  const size_t size = std::bit_ceil(static_cast<size_t>(4 * n));
+  int32_t* table = few;
+  if (size > kFew) {
+    many.resize(size);
+    table = many.data();
+  }
+  std::fill(table, table + size, -1);
+  for (int64_t i = 0; i < n; ++i) {
+    size_t place = (static_cast<uint64_t>(numbers[i]) * 0x9E3779B97F4A7C15u >> 32) & (size - 1);
+    for (; table[place] >= 0; place = (place + 1) & (size - 1))
+      if (table[place] == numbers[i]) return true;
+    table[place] = numbers[i];
+  }
+  return false;
+}
+
+// A row with rising indices, as rows of a batch have them: values of the same index are added, in the order given.
+struct SummedRow {
+  std::vector<int32_t> indices;
+  std::vector<float> values;
+
+  void set(const int32_t* given, const float* of_given, int64_t n) {
+    std::vector<uint64_t> order(static_cast<size_t>(n));  // index and place in one integer, which sorts faster
+    for (int64_t i = 0; i < n; ++i) order[i] = static_cast<uint64_t>(given[i]) << 32 | static_cast<uint32_t>(i);
+    std::sort(order.begin(), order.end());
+    indices.reserve(order.size());
+    values.reserve(order.size());
+    for (uint64_t own : order) {
+      const auto index = static_cast<int32_t>(own >> 32);
+      const float value = of_given[static_cast<uint32_t>(own)];
+      if (!indices.empty() && indices.back() == index) {
+        values.back() += value;
+      } else {
+        indices.push_back(index);
+        values.push_back(value);
+      }
+    }
+  }
+};
+
 // The values of a query, checked.
 struct QueryValues : Numbers<float> {
   explicit QueryValues(nb::handle object) : Numbers(object, "values") { check_finite(data(), size()); }
@@ -362,19 +409,34 @@ void NativePredictor::add_seen(int64_t feature, float value, SeenList& seen) con
 
 nb::tuple NativePredictor::predict_sparse(nb::handle indices_object, nb::handle values_object,
                                           const CallOptions& options) const {
-  const QueryValues values(values_object);
+  const QueryValues given_values(values_object);
   const Numbers<int32_t> given(indices_object, "indices");
+  if (given.size() != given_values.size()) throw BadQuery("indices and values must have the same length");
   const int32_t* indices = given.data();
-  const int64_t n = given.size();
-  if (n != values.size()) throw BadQuery("indices and values must have the same length");
-  uint32_t bad = 0;
-  for (int64_t i = 0; i < n; ++i) bad |= static_cast<uint32_t>(indices[i]) >= engine_.n_features();
-  if (bad) throw BadQuery("indices must be in [0, " + std::to_string(engine_.n_features()) + ")");
+  const float* values = given_values.data();
+  int64_t n = given.size();
+  const auto n_features = static_cast<uint32_t>(engine_.n_features());
+  uint32_t bad = 0, falls = 0;
+  int32_t previous = -1;
+  for (int64_t i = 0; i < n; ++i) {
+    bad |= static_cast<uint32_t>(indices[i]) >= n_features;
+    falls |= indices[i] <= previous;
+    previous = indices[i];
+  }
+  if (bad) throw BadQuery("indices must be in [0, " + std::to_string(n_features) + ")");
+  SummedRow summed;
+  if (falls && has_repeats(indices, n)) {
+    summed.set(indices, values, n);
+    indices = summed.indices.data();
+    values = summed.values.data();
+    n = static_cast<int64_t>(summed.indices.size());
+    check_finite(values, n);
+  }
   SeenList seen;
-  for (int64_t i = 0; label_of_feature_ && i < n; ++i) add_seen(indices[i], values.data()[i], seen);
+  for (int64_t i = 0; label_of_feature_ && i < n; ++i) add_seen(indices[i], values[i], seen);
   return answer_(options, &seen, [&](const SearchRequest& request, int64_t* labels, float* scores, SearchStats& stats) {
     ReleaseLock release;
-    return engine_.search_one(indices, values.data(), n, request, labels, scores, stats);
+    return engine_.search_one(indices, values, n, request, labels, scores, stats);
   });
 }
 

@@ -32,7 +32,7 @@ struct QueryForm {
 
 class SearchQuery {
  public:
-  // Features are below n_features; if one appears twice, its values are added.
+  // Features are below n_features; if one appears twice, its values are added, but only after the norm is computed.
   void set(const int32_t* features, const float* values, int64_t n, const QueryForm& form) {
     float scale = form.normalize ? scale_of(values, n) : 1.0f;
     ceilings_hold_ = true;

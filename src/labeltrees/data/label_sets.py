@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from labeltrees._matrices import check_same_points, check_Y
 from labeltrees._names import check_label_names, nfc_labels
-from labeltrees._validation import refuse
+from labeltrees._validation import refuse, refuse_masked
 from labeltrees.data.columns import SEPARATORS, column_list, find_separator, is_table, label_cells, table_columns
 from labeltrees.data.text_formats import split_labels
 from labeltrees.errors import InputError
@@ -107,6 +107,7 @@ def read_label_sets(Y: Any) -> LabelSets:
     >>> read_label_sets([[1, 0], [0, 0]]).Y.nnz
     1
     """
+    refuse_masked("Y", Y)
     if not sp.issparse(Y) and is_table(Y):
         names = table_columns(Y)
         return LabelSets(check_Y(np.asarray(Y), allow_empty=True).matrix, check_label_names(names, len(names)), True)

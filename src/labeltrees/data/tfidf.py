@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn import get_config
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 
 from labeltrees import _core
@@ -22,8 +22,8 @@ from labeltrees._names import encode_names
 from labeltrees._progress import watch_part
 from labeltrees._settings import refusing
 from labeltrees._validation import check_choice, check_n_jobs, refuse
-from labeltrees.data.tfidf_parameters import TfidfParameters, effective_stop_words, given_terms, union_parts
-from labeltrees.data.tfidf_state import LARGEST_IDF, TfidfSettings, TfidfState, UnionState
+from labeltrees.data.tfidf_parameters import MAX_PARTS, TfidfParameters, effective_stop_words, given_terms, union_parts
+from labeltrees.data.tfidf_state import LABEL_WORDS, LARGEST_IDF, TfidfSettings, TfidfState, UnionState
 from labeltrees.errors import InputError, Parameter, Phrase
 
 LONG_JOB = 1000  # native code reports progress from this many texts on
@@ -330,6 +330,74 @@ def state_without_idf(vectorizer: TfidfParameters) -> UnionState:
     """Return the state of a vectorizer that hashes terms or has a given vocabulary."""
     parts = union_parts(vectorizer)
     return UnionState.of(parts, [_part_without_idf(part.parameters) for part in parts])
+
+
+def with_words_of(vectorizer: TfidfVectorizer, named: list[str], texts: Any) -> TfidfVectorizer:
+    """Return a fitted vectorizer with a feature for each word of the texts `named` that it lacks, after all others.
+
+    `texts` are those that it was fitted on. Words that `max_df` left out stay out. The idf is that of a word in as many
+    of `texts` as have it, and in at least one: without `smooth_idf` a word that no text has would have none. Hashed
+    terms, a given vocabulary and terms that are not words are not changed.
+    """
+    state = vectorizer.get_state()
+    all_parameters = state.part_parameters or [vectorizer]
+    of_words = [
+        number
+        for number, (part, own) in enumerate(zip(state.parts, all_parameters, strict=True))
+        if part.terms is not None and own.vocabulary is None and part.settings.analyzer == "word"
+        if part.settings.ngram_range[0] == 1
+    ]
+    if not of_words or not named:
+        return vectorizer
+    first, parameters = state.parts[of_words[0]], all_parameters[of_words[0]]
+    settings, n_threads = replace(first.settings, ngram_range=(1, 1)), check_n_jobs(vectorizer.n_jobs)
+    analyzer = settings.make_analyzer(first.stop_words)
+    text, ends, *_ = _core.learn_terms(analyzer, named, 1.0, float(len(named)), False, False, n_threads, None)
+    found = _core.Names(text, ends, "words")
+    known: list[Any] = [state.parts[number].terms for number in of_words]
+    is_new = np.all([_core.Names(own[0], own[1], "terms").find_all(found) < 0 for own in known], axis=0)
+    text, ends = _take(text, ends, np.flatnonzero(is_new))
+    words = TfidfState(settings, len(ends) - 1, (text, ends), first.stop_words, None)
+    if words.n_features == 0:
+        return vectorizer
+    words.analyzer = analyzer
+    with watch_texts("Counting words of labels", texts) as advance:
+        counts, n_texts = words.native.count_texts(texts, n_threads, advance)
+    most = parameters.max_df if isinstance(parameters.max_df, int | np.integer) else parameters.max_df * n_texts
+    kept = np.flatnonzero(counts <= most)
+    if len(kept) == 0:
+        return vectorizer
+    idf = _inverse_frequencies(parameters, np.maximum(counts[kept], 1), n_texts) if parameters.use_idf else None
+    words = replace(words, n_features=len(kept), terms=_take(text, ends, kept), idf=idf)
+    # In a vectorizer of several parts, the words are another part, so that the features of the others stay in place.
+    if state.part_names is None:
+        grown = replace(state, parts=[_joined(first, words)])
+    elif state.part_names[-1] == LABEL_WORDS:
+        grown = replace(state, parts=[*state.parts[:-1], _joined(state.parts[-1], words)])
+    elif len(state.parts) < MAX_PARTS:
+        own = replace(parameters, ngram_range=(1, 1), min_df=1, max_df=1.0, max_features=None)
+        grown = UnionState(
+            [*state.parts, words],
+            [*state.weights, state.weights[of_words[0]]],
+            [*state.part_names, LABEL_WORDS],
+            [*state.part_parameters, own],
+            state.on_tokens,
+        )
+    else:
+        return vectorizer
+    other: TfidfVectorizer = clone(vectorizer)
+    other.set_state(grown)
+    return other
+
+
+def _joined(part: TfidfState, words: TfidfState) -> TfidfState:
+    """Return a part with more terms, after its own."""
+    assert part.terms is not None
+    assert words.terms is not None
+    (text, ends), (added, added_ends) = part.terms, words.terms
+    terms = np.concatenate([text[: ends[-1]], added]), np.concatenate([ends, ends[-1] + added_ends[1:]])
+    idf = None if part.idf is None else np.concatenate([part.idf, words.idf]).astype(part.idf.dtype)
+    return replace(part, n_features=part.n_features + words.n_features, terms=terms, idf=idf, source="vectorizer")
 
 
 def are_tokens(texts: Any) -> bool:

@@ -11,7 +11,7 @@ from labeltrees._names import decode_names
 from labeltrees._settings import LARGEST_INT32, checks_of
 from labeltrees.data.tfidf import TfidfVectorizer
 from labeltrees.data.tfidf_parameters import MAX_PARTS, PART_NAMES, TfidfParameters, union_parts
-from labeltrees.data.tfidf_state import TfidfSettings, TfidfState, UnionState
+from labeltrees.data.tfidf_state import LABEL_WORDS, TfidfSettings, TfidfState, UnionState
 from labeltrees.errors import FileFormatError, InputError
 
 GIVEN = "given"  # placeholder for a list that is saved as arrays
@@ -108,6 +108,8 @@ class _Reader:
             parts = union_parts(TfidfParameters(**parameters))
         except InputError as error:
             self.fail(f"the vectorizer's settings are damaged: {error}")
+        # These words come from texts of labels: a vectorizer with the same parameters does not learn them again.
+        parameters["union"] = [own for own in specifications if own["name"] != LABEL_WORDS]
         return self.make(parameters, UnionState.of(parts, states, on_tokens))
 
     def make(self, parameters: dict[str, Any], state: UnionState) -> TfidfVectorizer:

@@ -22,6 +22,7 @@ from labeltrees.errors import FileFormatError, InputError, MissingExtraError, Pa
 
 Tokens = list[str]
 _COUNTS_IN_TABLE = 256
+LABEL_WORDS = "label words"  # the part of a union for words that only texts of labels have
 LARGEST_IDF = 1e9  # a larger one overflows the norm of a row; a learned idf is below 50
 
 

@@ -41,8 +41,8 @@ class Predictor(_core.Predictor):
     feature gets the most frequent labels, with their shares of the training points as scores; `n_no_features` counts
     such calls.
 
-    Arrays are int32 or int64, and float32 or float64; indices and values can also be lists. Only ranges are checked; no
-    index may occur twice.
+    Arrays are int32 or int64, and float32 or float64; indices and values can also be lists. Only ranges are checked;
+    values of the same index are added.
     ``predictor.lists(...)`` takes the same arguments and returns lists of labels and of scores with six digits, which
     is faster for JSON output. Several threads can call a predictor at the same time: it releases the interpreter lock
     during the search. A call takes microseconds, so an event loop can make it directly, without a thread.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cached_property
@@ -385,10 +384,6 @@ class ServedModel:
             self._refuse_kind("row")
         if len(row.indices) != len(row.values):
             message = f"a row has {len(row.indices)} indices and {len(row.values)} values; it needs as many of both"
-            raise RequestError(400, message)
-        if len(set(row.indices)) < len(row.indices):  # a predictor would scale it to another length
-            index = next(index for index, count in Counter(row.indices).items() if count > 1)
-            message = f"a row has the index {index} more than once; add up its values"
             raise RequestError(400, message)
 
     def _refuse_kind(self, kind: str) -> None:

@@ -402,11 +402,11 @@ def fit_on_all(estimator: Any, data: TuningData) -> Any:
         return model.fit(data.points, data.Y, **data.fit_arguments(model))
     arguments = FitArguments(data.points, data.Y, data.sample_weight, data.label_names)
     if not reads_texts(model):
-        arguments = data.arguments()
+        arguments = data.arguments()._replace(texts=data.texts)
         if not keeps_vectorizer:
             arguments = arguments._replace(feature_names=data.feature_names)
     model.fit(arguments)
     model.set_params(verbose=parameters["verbose"])
-    if keeps_vectorizer:
+    if keeps_vectorizer and data.label_texts is None:  # with texts of labels, `fit` has set it
         model.vectorizer_ = data.vectorizer  # the model takes texts, as if it had been fitted on them
     return model

@@ -345,6 +345,29 @@ def test_texts_and_models_that_do_not_fit_are_refused(saved, problem):
         lt.load(saved).predict_topk(["a", None])
 
 
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([None], r"X\[0\] must be a text, got None"),
+        ([1, float("nan")], r"X\[1\] must be a text, got nan"),
+        ([1], r"X\[0\] must be a text \(str\), because the model was fitted on texts, got 1"),
+        (np.array([1.0]), r"X\[0\] must be a text \(str\), because"),
+    ],
+    ids=str,
+)
+def test_values_that_are_no_texts_are_named(saved, values, message):
+    with pytest.raises(lt.errors.InputError, match=message):
+        lt.load(saved).predict_topk(values, 1)
+
+
+def test_masked_points_are_refused():
+    points = np.ma.masked_array(np.eye(3), np.eye(3) > 0)
+    with pytest.raises(lt.errors.InputError, match="X must be an array without masked values"):
+        lt.LabelTreeClassifier().fit(points, [["a"], ["b"], ["c"]])
+    with pytest.raises(lt.errors.InputError, match="Y must be an array without masked values"):
+        lt.LabelTreeClassifier().fit(np.eye(3), points)
+
+
 def test_fitting_on_a_matrix_forgets_the_vectorizer(problem):
     model = lt.LabelTreeClassifier(fanout=4).fit(*TRAIN)
     assert model.vectorizer_ is not None

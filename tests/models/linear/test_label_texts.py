@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 import labeltrees as lt
+from labeltrees.data.texts import text_dataset
 from labeltrees.models.linear.label_texts import TextPoints, add_points, text_embeddings
 
 TEXTS = ["brown rice", "white rice", "green tea", "black tea", "rye bread", "white bread"] * 2
@@ -32,14 +33,24 @@ def test_a_label_without_points_is_found_by_its_text():
 
 
 @pytest.mark.parametrize("which", ["auto", "missing", "all"])
-def test_labels_whose_words_no_training_text_has_are_reported(which, caplog):
+def test_words_that_only_texts_of_labels_have_become_features(which, caplog):
     texts = {"toast": ["toasted white bread", "rye"], "banana": ["banana", "plantain"], "kiwi": "kiwi", "rice": "rice"}
     model = lt.LabelTreeClassifier(label_texts=which, **PARAMETERS).fit(TEXTS, LABELS, label_texts=texts)
+    assert not caplog.records
+    assert model.vectorizer_.get_feature_names_out()[-4:].tolist() == ["banana", "kiwi", "plantain", "toasted"]
+    assert model.predict_topk(["a banana", "kiwi"], 1)[0].ravel().tolist() == ["banana", "kiwi"]
+
+
+@pytest.mark.parametrize("which", ["auto", "missing", "all"])
+def test_labels_without_a_known_word_are_reported(which, caplog):
+    texts = {"toast": ["toasted white bread", "rye"], "banana": ["banana", "plantain"], "kiwi": "kiwi", "rice": "rice"}
+    data = text_dataset(TEXTS, LABELS, "words")
+    data = lt.Dataset(data.X, data.Y, data.label_names, vectorizer=data.vectorizer)  # without the texts of its points
+    lt.LabelTreeClassifier(label_texts=which, **PARAMETERS).fit(data, label_texts=texts)
     assert [record.getMessage() for record in caplog.records] == [
-        "label_texts: 2 labels without training points, such as 'banana', cannot be found: the training texts have "
-        "none of their words"
+        "label_texts: 2 labels without training points, such as 'banana', cannot be found: none of their words is a "
+        "feature"
     ]
-    assert "banana" not in model.predict_topk(["banana bread", "kiwi"], 5)[0]
 
 
 def test_a_label_without_texts_is_not_reported(caplog):

@@ -5,8 +5,11 @@ import math
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from click.testing import CliRunner
 
 import labeltrees as lt
+from labeltrees.cli.main import cli
+from labeltrees.data.texts import text_dataset
 from labeltrees.errors import InputError
 from labeltrees.models.linear.names import NameUse, keep_rows, make_names
 from labeltrees.search.evidence import NO_NAME, Evidence
@@ -140,6 +143,80 @@ def test_moved_columns_do_not_change_what_names_propose():
     wider = Evidence(31, 12, (kind.widen(31, 12, columns),))
     expected = Evidence(30, 8, (kind,)).propose_names(sp.csr_array(X), 5)
     np.testing.assert_array_equal(wider.propose_names(sp.csr_array(moved), 5), expected)
+
+
+@pytest.mark.parametrize(
+    ("source", "features"),
+    [
+        ("lists", "words"),
+        ("lists", "words+pieces"),
+        ("dataset", "words"),
+        ("dataset", "words+pieces"),
+        ("texts_of_dataset", "words"),
+        ("command", "words+pieces"),
+    ],
+)
+def test_a_word_that_no_training_text_has_finds_its_label(points, tmp_path, source, features):
+    texts, labels, queries, names = points[0][:800], points[1][:800], points[2], points[4]
+    named = {f"l{i:02}": [name] for i, name in enumerate(names[: N_LABELS - N_LOST])} | {
+        "fruit": ["Banana", "plantain"]
+    }
+    asked = ["noise1 banana noise2", "a PLANTAIN", *queries[:20]]
+    if source == "command":
+        lines = [f"{text},{own[0]}" for text, own in zip(texts, labels, strict=True)]
+        (tmp_path / "train.csv").write_text("\n".join(["text,labels", *lines]))
+        vocabulary = [f"<{label}>\t{text}" for label, own in named.items() for text in own]
+        (tmp_path / "names.tsv").write_text("\n".join(vocabulary))
+        command = ["fit", tmp_path / "train.csv", "-o", tmp_path / "m", "--vocabulary", tmp_path / "names.tsv"]
+        ran = CliRunner().invoke(cli, [*map(str, command), "--features", features])
+        assert ran.exit_code == 0, ran.output
+        model = lt.load(tmp_path / "m")
+    else:
+        model = lt.LabelTreeClassifier(vectorizer=features if source != "dataset" else None)
+        given = (texts, labels)
+        if source == "dataset":
+            data = text_dataset(texts, labels, features)
+            given = (data,)
+        elif source == "texts_of_dataset":
+            given = (lt.Dataset(texts, labels),)
+        model.fit(*given, label_texts=named)
+        model.save(tmp_path / "m")
+    found, scores = model.predict_topk(asked, 3)
+    assert found[:2, 0].tolist() == ["fruit", "fruit"]
+    assert model.stats_["label_words"] == 2
+    predict = model.predictor(k=3, names=True)
+    again = lt.load(tmp_path / "m", verify=True)
+    for row, text in enumerate(asked):
+        assert list(predict(text)[0]) == found[row].tolist()
+    for one, other in zip(again.predict_topk(asked, 3), (found, scores), strict=True):
+        np.testing.assert_array_equal(one, other)
+    if source == "dataset":  # its features lack the two columns, which are the last ones
+        narrow = data.vectorizer.transform(queries)
+        assert narrow.shape[1] == model.n_features_in_ - 2
+        np.testing.assert_array_equal(model.predict_topk(narrow, 3)[0][:20], found[2:])
+        assert list(predict(narrow[[3]])[0]) == found[5].tolist()
+        model.update(narrow[:20], [["l00"]] * 20)
+        with pytest.raises(InputError, match="features"):
+            model.predict_topk(narrow[:, :-1], 3)
+
+
+def test_training_points_do_not_change(points):
+    texts = [*points[0][:800], "noise1 banana"]  # too rare for a feature
+    labels = [*points[1][:800], ["l00"]]
+    plain = lt.LabelTreeClassifier().fit(texts, labels)
+    model = lt.LabelTreeClassifier().fit(texts, labels, label_texts={"fruit": ["banana", "plantain"]})
+    assert model.n_features_in_ == plain.n_features_in_ + 2
+    known = model.vectorizer_.transform(texts[:50])
+    np.testing.assert_array_equal(known.toarray()[:, :-2], plain.vectorizer_.transform(texts[:50]).toarray())
+    found = model.set_params(label_texts="none").predict_topk(texts[:-1], 5)
+    for one, other in zip(found, plain.predict_topk(texts[:-1], 5), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_labels_with_points_add_no_words(points):
+    texts, labels = points[0][:800], points[1][:800]
+    model = lt.LabelTreeClassifier().fit(texts, labels, label_texts={"l00": "banana", "other": "noise1"})
+    assert "label_words" not in model.stats_
 
 
 def test_a_query_reads_the_shortest_lists_first_and_a_bounded_number():

@@ -31,6 +31,7 @@ class FitArguments(NamedTuple):
     label_texts: Any = None
     times: Any = None
     groups: Any = None
+    texts: Any = None  # of the points, if X is features that were made from them
 
 
 def arguments_of(
@@ -65,6 +66,7 @@ def arguments_of(
         train.label_texts if label_texts is None else label_texts,
         train.times if times is None else times,
         train.groups if groups is None else groups,
+        train.texts,
     )
 
 

@@ -129,7 +129,8 @@ class LabelTreeClassifier(
         it is saved with the model.
     stats_ : dict
         Training time in seconds, number of weights, size in bytes, and ``"C"``: the cost of errors by depth of the
-        node. With `evidence`, also its weights and its gain on held-out points.
+        node. With `evidence`, also its weights and its gain on held-out points. ``"label_words"`` is the number of
+        features, the last ones, for words that only texts of labels without points have.
 
     Examples
     --------

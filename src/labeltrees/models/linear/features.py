@@ -11,8 +11,8 @@ from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import _check_n_features, validate_data
 
 from labeltrees._matrices import read_only, sparse_features
-from labeltrees._validation import check_n_jobs, refuse
-from labeltrees.data.columns import as_texts, is_table, kind_of_contexts, refuse_table
+from labeltrees._validation import check_n_jobs, refuse, refuse_masked
+from labeltrees.data.columns import as_texts, check_no_missing, column_list, is_table, kind_of_contexts, refuse_table
 from labeltrees.data.encoders import Encoder, ItemEncoder, TextEncoder, UnionEncoder
 from labeltrees.data.texts import default_vectorizer
 from labeltrees.data.tfidf import PRESETS, TfidfVectorizer, are_tokens, preset_vectorizer
@@ -28,6 +28,7 @@ def check_points(estimator: Any, X: Any, *, fitting: bool, n_jobs: int | None = 
     """
     try:
         if not sp.issparse(X):
+            refuse_masked("X", X)
             if fitting and isinstance(X, np.ndarray) and X.dtype == np.float32:  # others are converted, which copies
                 X = read_only(X)
             with np.errstate(over="ignore"):  # a value too large for float32 becomes infinite, and is refused
@@ -43,9 +44,7 @@ def check_points(estimator: Any, X: Any, *, fitting: bool, n_jobs: int | None = 
                 raise InputError(message)
         if fitting:
             return validate_data(estimator, X, skip_check_array=True)
-        # A model that learned new items has their columns last; points encoded before have none of these items.
-        if isinstance(estimator.encoder_, ItemEncoder) and X.shape[1] < estimator.n_features_in_:
-            X = sp.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], estimator.n_features_in_))
+        X = with_last_columns(estimator, X)
         # Sparse matrices have no column names: scikit-learn would warn that they lack those given to `fit`.
         _check_n_features(estimator, X, reset=False)
         return X
@@ -57,6 +56,18 @@ def check_points(estimator: Any, X: Any, *, fitting: bool, n_jobs: int | None = 
         raise InputError(str(error)) from None
     except TypeError as error:
         raise InputTypeError(str(error)) from None
+
+
+def with_last_columns(model: Any, X: Any) -> Any:
+    """Return sparse points that were encoded before the model got its last columns with these columns, empty.
+
+    They are those of items that the model learned later, and of words that only texts of labels have.
+    """
+    n_missing = model.n_features_in_ - X.shape[1]
+    is_known = isinstance(model.encoder_, ItemEncoder) or n_missing == model.stats_.get("label_words")
+    if n_missing <= 0 or not is_known:
+        return X
+    return sp.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], model.n_features_in_))
 
 
 def unit_rows(X: Any) -> Any:
@@ -172,13 +183,24 @@ def encode(encoder: Encoder | None, X: Any, n_jobs: int | None) -> Any:
                 return encoder.transform(X, n_jobs)
             refuse("X", "a sequence of texts (str), or a matrix: the model was fitted on texts", X)
         texts = X if _is_empty(X) else as_texts(X)
-        return X if texts is None else encoder.transform(texts, n_jobs)
+        if texts is None:
+            _refuse_single_values(X)
+            return X
+        return encoder.transform(texts, n_jobs)
     # Lists are contexts, even lists of lists of numbers (ids). Matrices, numeric arrays and tables are features.
     is_array = isinstance(X, np.ndarray) and X.dtype.kind in "OU"
     is_column = hasattr(X, "to_list") and getattr(X, "ndim", 1) == 1
     if isinstance(X, list | tuple | str | dict | set | frozenset) or is_array or is_column:
         return encoder.transform(X, n_jobs)
     return X
+
+
+def _refuse_single_values(X: Any) -> None:
+    """Refuse a sequence of missing values or numbers where texts are needed."""
+    values = X.tolist() if isinstance(X, np.ndarray) and X.ndim == 1 else column_list(X)
+    if isinstance(values, list | tuple) and len(values) > 0 and np.ndim(values[0]) == 0:
+        check_no_missing("X", values)
+        refuse("X[0]", "a text (str), because the model was fitted on texts", values[0])
 
 
 def _is_empty(X: Any) -> bool:

@@ -76,6 +76,8 @@ def fit(model: LabelTreeClassifier, points: TrainingPoints, runner: Runner, *, i
         "bytes": sum(tree.store.nbytes for tree in packed),
         **costs,
     }
+    if points.n_label_words:
+        model.stats_["label_words"] = points.n_label_words
     model.trees_ = [tree.tree for tree in trees]
     scoring: dict[str, Any] = {"loss": settings.loss, "score_power": float(settings.score_power)}
     scoring["normalize"] = bool(model.normalize)

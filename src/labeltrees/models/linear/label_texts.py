@@ -12,7 +12,7 @@ from labeltrees._matrices import Float64s
 from labeltrees.data.encoders import Encoder, ItemEncoder, TextEncoder
 from labeltrees.data.label_sets import LabelSets
 from labeltrees.data.label_texts import LabelTexts, read_label_texts
-from labeltrees.data.tfidf import TfidfVectorizer
+from labeltrees.data.tfidf import TfidfVectorizer, with_words_of
 from labeltrees.labels.embedding import pifa
 from labeltrees.models.linear.features import unit_rows
 
@@ -47,6 +47,23 @@ def with_label_texts(labels: LabelSets, given: Any, *, adds_labels: bool) -> tup
     return labels._replace(Y=wider, names=np.array([*(names or ()), *new], dtype=object)), texts
 
 
+def add_words(encoder: TextEncoder, X: Any, Y: Any, contexts: Any, texts: LabelTexts) -> tuple[TextEncoder, Any]:
+    """Return the encoder and X (n, d) with columns for words that only texts of labels without points have.
+
+    `contexts` are the texts of the points; if they are unknown (None), nothing changes. The columns are the last ones.
+    They are empty in X: a word that too few points have for a feature does not change these points.
+    """
+    labels = np.flatnonzero(np.bincount(Y.indices, minlength=Y.shape[1]) == 0)
+    if contexts is None or len(labels) == 0 or isinstance(X, np.ndarray):
+        return encoder, X
+    named = [text for label in labels.tolist() for text in texts.of(label)]
+    grown = with_words_of(encoder.vectorizer, named, contexts)
+    if grown is encoder.vectorizer:
+        return encoder, X
+    wider = TextEncoder(grown)
+    return wider, sp.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], wider.n_features))
+
+
 def labels_to_read(Y: Any, which: str, embedding: float) -> Any:
     """Return the labels whose texts are used, ascending; `which` is that of `add_points`, `embedding` a weight."""
     if embedding > 0 or which == "all":
@@ -71,7 +88,7 @@ def text_points(texts: LabelTexts | None, encoder: Encoder | None, labels: Any, 
 
 
 def warn_about_unknown_words(texts: LabelTexts | None, labels: LabelSets, points: TextPoints | None, read: Any) -> None:
-    """Log how many labels without training points share no word with the training texts: they cannot be found.
+    """Log how many labels without training points have texts without a known word: they cannot be found.
 
     `read` has the labels whose texts were read, and `points` the texts of these that have a known word.
     """
@@ -82,8 +99,7 @@ def warn_about_unknown_words(texts: LabelTexts | None, labels: LabelSets, points
     lost = [label for label in read[counts[read] == 0].tolist() if texts.of(label) and label not in known]
     if lost:
         _logger.warning(
-            "label_texts: %s without training points, such as %r, cannot be found: the training texts have none of "
-            "their words",
+            "label_texts: %s without training points, such as %r, cannot be found: none of their words is a feature",
             _labels(len(lost)),
             lost[0] if labels.names is None else labels.names[lost[0]],
         )

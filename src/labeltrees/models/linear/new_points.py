@@ -24,7 +24,7 @@ from labeltrees.models.common.error_costs import point_costs
 from labeltrees.models.common.given import FitArguments, arguments_of
 from labeltrees.models.common.label_names import LabelNames
 from labeltrees.models.common.update_labels import new_labels, old_labels, read_replay, widen
-from labeltrees.models.linear.features import encode, encoder_of, feature_names_of, unit_rows
+from labeltrees.models.linear.features import encode, encoder_of, feature_names_of, unit_rows, with_last_columns
 from labeltrees.models.linear.retrain import UpdatePoints
 
 if TYPE_CHECKING:
@@ -157,6 +157,8 @@ def _rows(
     values: Any = X.data if is_sparse(X) else X
     if X.ndim != 2 or not np.isfinite(values).all():
         refuse("X", "a matrix of finite numbers, one row per point", f"shape {X.shape}")
+    if is_sparse(X):
+        X = with_last_columns(model, X)
     if X.shape[1] < n_features:
         refuse("X", f"of at least {n_features} columns, those of the model", f"{X.shape[1]} columns")
     if X.shape[1] > n_features and encoder is not None:

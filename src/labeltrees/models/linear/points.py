@@ -13,10 +13,12 @@ import scipy.sparse as sp
 from labeltrees._matrices import CheckedX, CheckedY, Float32s, Int64s
 from labeltrees._names import check_texts
 from labeltrees._validation import refuse
+from labeltrees.data.columns import as_texts
 from labeltrees.data.dataset import Dataset, check_groups
 from labeltrees.data.encoders import Encoder, ItemEncoder, TextEncoder
 from labeltrees.data.label_sets import check_unicode, read_training_labels
 from labeltrees.data.parts.parts_dataset import PartsDataset
+from labeltrees.data.tfidf import are_tokens
 from labeltrees.errors import InputError, Parameter, Phrase
 from labeltrees.labels.trend import trend_of_blocks, trend_weights
 from labeltrees.models.common.error_costs import point_costs
@@ -35,6 +37,7 @@ from labeltrees.models.linear.label_texts import (
     add_copies,
     add_item_features,
     add_points,
+    add_words,
     cold_item_points,
     labels_to_read,
     text_embeddings,
@@ -94,6 +97,8 @@ class TrainingPoints:
         Factor of each label's score.
     groups : int64 (n,), optional
         Points with the same number are held out together.
+    n_label_words : int
+        Number of features, the last ones, for words that only texts of labels without points have.
     seconds : float
         Time spent on reading the points.
     """
@@ -107,6 +112,7 @@ class TrainingPoints:
     embeddings: Any
     trend: Float32s | None
     groups: Int64s | None
+    n_label_words: int = 0
     seconds: float = 0.0
 
 
@@ -127,9 +133,10 @@ def read_points(
     started = time.perf_counter()
     # If the model has a vectorizer, it makes the features, even of a dataset with features of another one.
     own_texts = X.texts if isinstance(X, Dataset) and model.vectorizer is not None else None
-    X, Y, sample_weight, label_names, feature_names, encoder, label_texts, times, groups = arguments_of(
+    X, Y, sample_weight, label_names, feature_names, encoder, label_texts, times, groups, contexts = arguments_of(
         X, Y, sample_weight, label_texts, times, groups
     )
+    contexts = X if contexts is None else contexts
     if own_texts is not None:
         X, encoder, feature_names = own_texts, None, None
     if encoder is not None:
@@ -154,6 +161,10 @@ def read_points(
         X, encoder = add_item_features(X, encoder, labels.names)
         if feature_names is not None:
             model.feature_names_in_ = encoder.feature_names
+    n_given = X.shape[1]
+    if texts is not None and isinstance(encoder, TextEncoder) and use.points != "none":
+        contexts = contexts if are_tokens(contexts) else as_texts(contexts)
+        encoder, X = add_words(encoder, X, labels.Y, contexts, texts)
     weights = point_costs(sample_weight, X.shape[0])
     n_points = X.shape[0]
     groups = None if groups is None else check_groups(groups, n_points)
@@ -181,6 +192,7 @@ def read_points(
         embeddings,
         trend_of(model.trend, labels.Y, times),
         None if groups is None else _with_own_groups(groups, X.shape[0] - n_points),
+        X.shape[1] - n_given,
         time.perf_counter() - started,
     )
 
@@ -225,7 +237,7 @@ def read_parts(model: Any, data: PartsDataset, label_names: Any = None) -> Train
         builder_of(model.tree).embeddings,
         trend,
         data.groups,
-        time.perf_counter() - started,
+        seconds=time.perf_counter() - started,
     )
 
 
