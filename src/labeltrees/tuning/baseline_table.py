@@ -16,6 +16,7 @@ from labeltrees.metrics.hits import Hits
 from labeltrees.metrics.table import measure_hits, measure_lists, metric_title, values_of_points
 from labeltrees.tuning.data import TuningData
 from labeltrees.tuning.limits import paired_difference
+from labeltrees.tuning.rules import NO_RULES, Rules
 
 MAX_POINTS, MIN_POINTS = 5000, 1000
 _MAX_COMPARISONS = 500_000_000  # of a validation point with a training point
@@ -66,8 +67,9 @@ def measure_baselines(
     ks: tuple[int, ...],
     random_state: int = 0,
     max_points: int | None = MAX_POINTS,
+    rules: Rules = NO_RULES,
 ) -> BaselineTable:
-    """Return the metrics of every baseline that the data allows.
+    """Return the metrics of every baseline that the data allows, under the same rules as the models.
 
     Neighbours compare every validation point with every training point. To bound the time, at most `max_points`
     validation points are measured, fewer (but at least 1,000) if there are more than 100,000 training points; None
@@ -83,7 +85,7 @@ def measure_baselines(
     notes: dict[str, str] = {}
     for baseline in make_baselines(_training_points(train)):
         queries = measured_on.points if baseline.n_features_in_ > 0 else no_features(measured_on.points)
-        labels, _ = baseline.rank(queries, max(ks))
+        labels = rules.rank(baseline, queries, measured_on.points, max(ks))
         measured = measure_lists(measured_on.Y, labels, ks, sample_weight=measured_on.sample_weight)
         records.append({"baseline": baseline.name, **measured.values, "intervals": measured.intervals})
         hits[baseline.name] = measured.hits

@@ -43,6 +43,7 @@ from labeltrees.tuning.data import SHARE, TuningData, as_tuning_data, check_pair
 from labeltrees.tuning.explain import explain_choice
 from labeltrees.tuning.limits import Limits
 from labeltrees.tuning.result import SweepResult
+from labeltrees.tuning.rules import Rules
 from labeltrees.tuning.search import Search, TreeRounds
 from labeltrees.tuning.study import Study, Trial, open_place
 from labeltrees.tuning.sweep import GONE, make_result
@@ -115,6 +116,7 @@ def choose(
     validation: Any = SHARE,
     tune: Any = "all",
     client: Any = None,
+    rules: Any = None,
 ) -> Choice:
     """Return the most precise model, or the fastest within a loss of precision, or the most precise within a latency.
 
@@ -170,6 +172,10 @@ def choose(
         without it. The final training runs in this process. A runner has a folder, where timed trials on all
         training points are kept, so that an interrupted choice continues with them: ``DaskRunner(client, folder)``, or
         in this process ``LocalRunner(FolderResults(folder))``.
+    rules : dict, optional
+        Measure what you serve: rules of `predict_topk`, for the metrics, the times and the baselines.
+        ``{"exclude_seen": True}`` leaves out the items of each point; `candidates`, `exclude`, `label_weight`,
+        `limits`, `diversity` and `beam` are as in `predict_topk`, with one list of labels for all points.
 
     Returns
     -------
@@ -190,7 +196,7 @@ def choose(
     limits.validate()
     if time_budget is not None:
         check_number("time_budget", time_budget, 0, low_open=True)
-    return run_choice(train, limits, estimator, validation, tune, time_budget, client)
+    return run_choice(train, limits, estimator, validation, tune, time_budget, client, rules)
 
 
 def run_choice(
@@ -201,6 +207,7 @@ def run_choice(
     tune: Any = "all",
     time_budget: float | None = None,
     client: Any = None,
+    rules: Any = None,
     *,
     early_rounds: bool = True,
 ) -> Choice:
@@ -219,7 +226,8 @@ def run_choice(
     changes = make_changes(estimator, limits, tuned, fitted_on, with_trees=trees is None)
     budget.n_final = data.n_points
     budget.costs = {change.name: change.cost for change in changes}
-    inputs = TrialInputs(estimator, fitted_on, measured_on, limits.ks, seed)
+    served = Rules.of(rules, estimator, data)
+    inputs = TrialInputs(estimator, fitted_on, measured_on, limits.ks, seed, served)
     with open_place(client) as place, show_search(budget, len(changes), bool(own.get("verbose"))) as shown:
         study = Study(inputs, place, budget, shown.count_done)
         base = {} if trees is None or trees.own is not None else next(iter(trees.candidates.values()))
@@ -227,7 +235,8 @@ def run_choice(
         was_interrupted = run_search(search, trees)
         best = search.best
         assert best is not None
-        baselines = measure_baselines(fitted_on, measured_on, limits.ks, seed, _max_baseline_points(budget, fitted_on))
+        n_measured = _max_baseline_points(budget, fitted_on)
+        baselines = measure_baselines(fitted_on, measured_on, limits.ks, seed, n_measured, served)
         result = _result(search, baselines, estimator, held_out)
         (data,) = with_features(*features_of(best.parameters), inputs.n_jobs, data)
         model = fit_on_all(configured(estimator, best.parameters), data)
