@@ -40,7 +40,7 @@ from labeltrees.tuning.candidates import (
 )
 from labeltrees.tuning.changes import WIDER, make_changes
 from labeltrees.tuning.data import SHARE, TuningData, as_tuning_data, check_pair, reads_texts, split_data
-from labeltrees.tuning.explain import explain_choice
+from labeltrees.tuning.explain import explain_choice, table_of_steps
 from labeltrees.tuning.limits import Limits
 from labeltrees.tuning.result import SweepResult
 from labeltrees.tuning.rules import Rules
@@ -67,7 +67,8 @@ class Choice:
     result : SweepResult
         The settings of the last stage, all trained on the same points; `result.chosen` is the name of the chosen one.
     explanation : str
-        Sentences about the trials, the gain of each step, the costs, and the comparison with the best baseline.
+        Three sentences: what was tried, what was chosen and what it gains over the estimator as given and the best
+        baseline, and what it costs. A fourth one warns if something went wrong.
     steps : list of dict
         The table of the explanation: the changes that were added one by one, with the gain of each on the validation
         points and its one-sided 95 % bounds, whether it stays, the metric, the time per call and the training time.
@@ -241,14 +242,15 @@ def run_choice(
         (data,) = with_features(*features_of(best.parameters), inputs.n_jobs, data)
         model = fit_on_all(configured(estimator, best.parameters), data)
         shown.finish()
-    explained = explain_choice(
-        search, baselines, held_out, data.n_points, getattr(model, "stats_", {}), was_interrupted
-    )
-    result.explanation, result.comparison = explained.text, explained.comparison
+    result.explanation = explain_choice(search, baselines, held_out, data.n_points, was_interrupted)
+    n_own, n_all, sample = best.n_points, fitted_on.n_points, ""
+    if n_own < n_all:
+        sample = f"It was trained on {n_own:,} of the {n_all:,} points for this, the baseline on all of them."
+    result.comparison = baselines.compare(best.hits, limits.metric, "The chosen model", sample)
     chosen = {**dict(zip((FEATURES, STEM), features_of(best.parameters), strict=True)), **model.get_params(deep=False)}
     parameters = {name: chosen[name] for name in tuned}
     record = {**result.record(str(result.chosen)), **best.record}
-    return Choice(model, result, explained.text, parameters, search.records(), record, explained.steps)
+    return Choice(model, result, result.explanation, parameters, search.records(), record, table_of_steps(search))
 
 
 def run_search(search: Search, trees: TreeRounds | None) -> bool:
