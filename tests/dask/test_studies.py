@@ -135,3 +135,10 @@ def test_the_commands_take_a_cluster(client, tmp_path):
         assert found.exit_code == 0, found.output
     assert len(SweepResult.load(tmp_path / "result.json")) == 2
     assert lt.load(tmp_path / "model").tradeoff in (0, 1)
+
+
+@pytest.mark.parametrize("wrong", [3, "tcp://here:8786"])
+def test_a_client_of_the_wrong_kind_is_named(wrong):
+    for function in (lt.choose, lt.sweep):
+        with pytest.raises(lt.errors.InputError, match=r"client must be a distributed\.Client \(sweep and choose"):
+            function(make_data(60), client=wrong)
