@@ -347,3 +347,15 @@ def test_rules_that_cannot_hold_are_refused_before_training(
         result = run(*command, *rules)
         assert result.exit_code == 2
         assert message in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--time-budget", 0), ("--max-precision-loss", -1), ("--max-latency-us", 0), ("--metric", "p9"), ("-k", 0)],
+)
+def test_choose_checks_limits_before_it_reads_the_data(run, tmp_path, option, value):
+    (tmp_path / "broken.txt").write_text("no data")
+    result = run("choose", tmp_path / "broken.txt", "-o", tmp_path / "model", option, str(value))
+    assert result.exit_code == 2
+    assert "broken.txt" not in result.stderr
+    assert option in result.stderr

@@ -34,7 +34,7 @@ from labeltrees.errors import InputError
 from labeltrees.metrics.table import metric_title
 from labeltrees.tasks import FolderResults, LocalRunner
 from labeltrees.tuning.candidates import plain
-from labeltrees.tuning.choose import Choice
+from labeltrees.tuning.choose import Choice, check_limits
 from labeltrees.tuning.choose import choose as run_choose
 
 _EPILOG = """\b
@@ -145,6 +145,7 @@ def choose(
     check_parent_folder(report_file)
     estimator, others = split_parameters(parameters, show_progress)
     others["tune"] = _values_to_try(others)
+    check_limits(*(others[name] for name in ("max_precision_loss", "max_latency_us", "metric", "k", "time_budget")))
     folder = others.pop("folder")
     train = read_part(data, reading, show_progress)
     texts = read_labels_within(vocabulary, language, within)

@@ -193,11 +193,19 @@ def choose(
     >>> choice.model.predict_topk(X[:1], k=2)[0].shape
     (1, 2)
     """
+    limits = check_limits(max_precision_loss, max_latency_us, metric, k, time_budget)
+    return run_choice(train, limits, estimator, validation, tune, time_budget, client, rules)
+
+
+def check_limits(
+    max_precision_loss: float | None, max_latency_us: float | None, metric: str, k: int, time_budget: float | None
+) -> Limits:
+    """Return the limits of `choose`; raise `InputError` for invalid ones, also for the time budget."""
     limits = Limits(max_precision_loss, max_latency_us, metric, check_integer("k", k, 1))
     limits.validate()
     if time_budget is not None:
         check_number("time_budget", time_budget, 0, low_open=True)
-    return run_choice(train, limits, estimator, validation, tune, time_budget, client, rules)
+    return limits
 
 
 def run_choice(
