@@ -74,6 +74,16 @@ def test_a_sweep_has_the_figures_of_this_process(client, counted_time, tmp_path)
     )
 
 
+def test_workers_have_the_rules(client):
+    data, rules = make_data(), {"exclude": ["label a"], "limits": ({"label b": "x", "label c": "x"}, 1)}
+    local, remote = (lt.sweep(data, client=own, rules=rules, **SETTINGS) for own in (None, client))
+    names = ("p1", "p3", "ndcg3", "chunks")
+    found = [[[row[name] for name in names if name in row] for row in own.table] for own in (local, remote)]
+    assert found[0] == found[1]
+    assert remote.table[0]["top1_p50_us"] > 0
+    assert found[0] != [[row[name] for name in names if name in row] for row in lt.sweep(data, **SETTINGS).table]
+
+
 def test_a_finished_setting_is_not_trained_again(client, counted_time, tmp_path, monkeypatch):
     data = make_data(), make_data(120, seed=1)
     first = lt.sweep(*data, folder=tmp_path / "sweep", **SETTINGS)
