@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import labeltrees as lt
+from labeltrees.cli import evaluate
 from labeltrees.data.read_data import load_data
 from labeltrees.search import SearchRequest
 
@@ -115,7 +116,12 @@ def test_data_of_another_kind_is_refused(run, model_folder, tmp_path, text, name
     assert result.stdout == ""
 
 
-def test_the_rules_of_predict_are_measured(run, tmp_path):
+def test_the_rules_of_predict_are_measured(run, tmp_path, monkeypatch):
+    timed = []
+    measured = evaluate.single_call_microseconds
+    monkeypatch.setattr(
+        evaluate, "single_call_microseconds", lambda call, X, **own: timed.append(call) or measured(call, X, **own)
+    )
     rng = np.random.default_rng(0)
     items = [f"item {i}" for i in range(12)]
     baskets = [[items[i] for i in rng.permutation(12)[:4]] for _ in range(60)]
@@ -136,6 +142,8 @@ def test_the_rules_of_predict_are_measured(run, tmp_path):
     seen = [[*basket[:2], "item 3"] for basket in baskets]
     labels, _ = model.predict_topk(X, 5, exclude=seen, candidates=items[:9])
     ids = np.array([[-1 if label is None else items.index(label) for label in row] for row in labels])
+    for row, expected in enumerate(ids):  # the timed calls return the same lists
+        assert timed[0](X[[row]].indices, X[[row]].data)[0].tolist() == expected[expected >= 0].tolist()
     for name in ("hit_rate", "recall", "ndcg", "catalogue"):
         metric = getattr(lt.metrics, f"{name}_at_k")
         assert record[name]["5"] == pytest.approx(metric(Y, ids, 5))

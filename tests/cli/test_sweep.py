@@ -4,6 +4,7 @@ import csv
 import json
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import labeltrees as lt
@@ -290,3 +291,73 @@ def test_choose_with_a_vocabulary_keeps_texts_of_labels_and_writes_a_report(run,
     assert "http://x/4" in model.predictor(k=4, names=True)("boats")[0]
     result = run("predict", tmp_path / "m", "--ask", "tea", "--with-texts", "-k", "1")
     assert "http://x/1\ttea" in result.stdout
+
+
+@pytest.fixture
+def shop_folder(run, tmp_path):
+    rng = np.random.default_rng(0)
+    lines = ["order,item,time"]
+    for order in range(400):
+        first = rng.integers(6)
+        items = {int(first), int(first + 6), int(rng.integers(12)), int(rng.exponential(3)) % 12}
+        lines += [f"order {order},item {item},2026-01-{1 + order // 20:02}" for item in items]
+    (tmp_path / "orders.csv").write_text("\n".join(lines) + "\n")
+    columns = ("--context", "order", "--item", "item", "--time", "time")
+    prepared = run(
+        "logs", "prepare", tmp_path / "orders.csv", "-o", tmp_path / "shop", *columns, "--features", "basket"
+    )
+    assert prepared.exit_code == 0, prepared.stderr
+    return tmp_path / "shop"
+
+
+def test_sweep_choose_and_evaluate_have_the_same_rules(run, shop_folder, tmp_path):
+    (tmp_path / "stock.txt").write_text("".join(f"item {item}\n" for item in range(9)))
+    (tmp_path / "brands.tsv").write_text("item 1\ta\nitem 2\ta\nitem 3\ta\n")
+    (tmp_path / "boosts.tsv").write_text("item 4\t2\n")
+    rules = ["--exclude-seen", "--candidates", tmp_path / "stock.txt", "--limit-per", f"{tmp_path / 'brands.tsv'}:1"]
+    rules += ["--label-weight", tmp_path / "boosts.tsv", "--diversity", "0.1"]
+    quick = ("--tradeoffs", "1", "--fanouts", "4")
+    swept = run("sweep", shop_folder, *quick, *rules, "--folder", tmp_path / "kept", "--json")
+    assert swept.exit_code == 0, swept.stderr
+    record = json.loads(swept.stdout)["table"][0]
+    model = lt.LabelTreeClassifier(fanout=4, n_jobs=-1).fit(lt.read_data(str(shop_folder))[0])
+    model.save(tmp_path / "shop.model")
+    evaluated = json.loads(run("evaluate", tmp_path / "shop.model", shop_folder, *rules, "--json").stdout)
+    for k in ("1", "3", "5"):
+        assert record[f"p{k}"] == pytest.approx(evaluated["precision"][k])
+        assert record[f"ndcg{k}"] == pytest.approx(evaluated["ndcg"][k])
+    chosen = run("choose", shop_folder, "-o", tmp_path / "chosen", "--tune", "tree", *quick, *rules, "--json")
+    assert chosen.exit_code == 0, chosen.stderr
+    plain = run("choose", shop_folder, "-o", tmp_path / "plain", "--tune", "tree", *quick, "--json")
+    assert json.loads(chosen.stdout)["record"]["p5"] != json.loads(plain.stdout)["record"]["p5"]
+
+
+@pytest.mark.parametrize(
+    ("data", "rules", "message"),
+    [
+        ("shop", ("--candidates", "item 99"), "--candidates: 'item 99' is neither a file nor a label"),
+        ("shop", ("--candidates", "@Places"), "without a SKOS vocabulary"),
+        ("data", ("--exclude-seen",), "--exclude-seen needs data with items as features"),
+    ],
+)
+def test_rules_that_cannot_hold_are_refused_before_training(
+    run, data_folder, shop_folder, tmp_path, monkeypatch, data, rules, message
+):
+    monkeypatch.setattr(lt.LabelTreeClassifier, "fit", lambda *_, **__: pytest.fail("trained"))
+    folder = shop_folder if data == "shop" else data_folder
+    for command in (("choose", folder, "-o", tmp_path / "model"), ("sweep", folder)):
+        result = run(*command, *rules)
+        assert result.exit_code == 2
+        assert message in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--time-budget", 0), ("--max-precision-loss", -1), ("--max-latency-us", 0), ("--metric", "p9"), ("-k", 0)],
+)
+def test_choose_checks_limits_before_it_reads_the_data(run, tmp_path, option, value):
+    (tmp_path / "broken.txt").write_text("no data")
+    result = run("choose", tmp_path / "broken.txt", "-o", tmp_path / "model", option, str(value))
+    assert result.exit_code == 2
+    assert "broken.txt" not in result.stderr
+    assert option in result.stderr

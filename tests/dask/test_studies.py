@@ -74,6 +74,16 @@ def test_a_sweep_has_the_figures_of_this_process(client, counted_time, tmp_path)
     )
 
 
+def test_workers_have_the_rules(client):
+    data, rules = make_data(), {"exclude": ["label a"], "limits": ({"label b": "x", "label c": "x"}, 1)}
+    local, remote = (lt.sweep(data, client=own, rules=rules, **SETTINGS) for own in (None, client))
+    names = ("p1", "p3", "ndcg3", "chunks")
+    found = [[[row[name] for name in names if name in row] for row in own.table] for own in (local, remote)]
+    assert found[0] == found[1]
+    assert remote.table[0]["top1_p50_us"] > 0
+    assert found[0] != [[row[name] for name in names if name in row] for row in lt.sweep(data, **SETTINGS).table]
+
+
 def test_a_finished_setting_is_not_trained_again(client, counted_time, tmp_path, monkeypatch):
     data = make_data(), make_data(120, seed=1)
     first = lt.sweep(*data, folder=tmp_path / "sweep", **SETTINGS)
@@ -88,7 +98,7 @@ def test_the_choice_is_that_of_this_process(client, limits):
     local, remote = (lt.choose(data, client=own, tune=tune, **limits) for own in (None, client))
     assert remote.parameters == local.parameters
     assert without_seconds(remote.trials) == without_seconds(local.trials)
-    same = [re.sub(r"costs .* s\)", "", own.explanation) for own in (local, remote)]  # seconds of training differ
+    same = [re.sub(r"costs [^,]*,", "", own.explanation) for own in (local, remote)]  # seconds of training differ
     assert same[0] == same[1]
 
 
@@ -135,3 +145,10 @@ def test_the_commands_take_a_cluster(client, tmp_path):
         assert found.exit_code == 0, found.output
     assert len(SweepResult.load(tmp_path / "result.json")) == 2
     assert lt.load(tmp_path / "model").tradeoff in (0, 1)
+
+
+@pytest.mark.parametrize("wrong", [3, "tcp://here:8786"])
+def test_a_client_of_the_wrong_kind_is_named(wrong):
+    for function in (lt.choose, lt.sweep):
+        with pytest.raises(lt.errors.InputError, match=r"client must be a distributed\.Client \(sweep and choose"):
+            function(make_data(60), client=wrong)

@@ -1,6 +1,7 @@
 """choose: which model is taken, on data where the answer is known; the number of classifiers is the time."""
 
 import inspect
+import re
 
 import numpy as np
 import pytest
@@ -84,7 +85,8 @@ def test_the_explanation_says_what_was_tried_and_chosen(data):
     record = choice.record
     for part in (
         "Tried 3 settings on 640 training points, each measured on 160 points held out at random.",
-        f"Chosen: tradeoff {record['tradeoff']:g}, fanout 2, with P@1 {100 * record['p1']:.2f} %",
+        f"Chosen: tradeoff {record['tradeoff']:g}, fanout 2 (",
+        f", with P@1 {100 * record['p1']:.2f} %",
         "at most 10.00 percentage points below the highest",
         "trained on all 800 points",
     ):
@@ -97,7 +99,7 @@ def test_the_explanation_says_what_was_tried_and_chosen(data):
 def test_a_choice_of_an_automatic_fanout_is_shown(data):
     choice = lt.choose(data, max_precision_loss=1, tune={"tradeoff": [1], "fanout": ["auto"]})
     assert repr(choice).startswith("Choice(LabelTreeClassifier(tradeoff=1.0, fanout='auto'), out of SweepResult(1 ")
-    assert "Chosen: tradeoff 1, fanout auto, with P@1" in choice.explanation
+    assert "Chosen: tradeoff 1, fanout auto (the only setting" in choice.explanation
 
 
 def test_within_a_latency_the_most_precise_is_taken(data):
@@ -257,14 +259,11 @@ def test_the_explanation_and_the_table_have_the_same_figures(choice):
     first = choice.steps[0]
     last = [row for row in choice.steps if row["stays"]][-1]
     text = choice.explanation
-    assert "Tried 9 changes of 3 kinds alone on 640 points, and those that gain together on 640" in text
+    assert "Tried 9 changes of 3 kinds alone on 640 points, then those that may gain together on 640" in text
     assert f"P@3 {100 * last['metric']:.2f} %" in text
-    assert f"against {100 * first['metric']:.2f} % as given" in text
-    for row in choice.steps[1:]:
-        if row["stays"]:
-            assert f"{row['step'].removeprefix('+ ')} {100 * row['gain']:+.2f}" in text
+    assert f"{100 * (last['metric'] - first['metric']):+.2f} percentage points" in text
     assert f"{last['us_per_call']:.1f} instead of {first['us_per_call']:.1f} us per call" in text
-    assert "The best baseline is" in text
+    assert "against the best baseline, " in text
 
 
 def test_a_model_that_does_not_beat_the_baselines_is_reported_as_such():
@@ -274,7 +273,7 @@ def test_a_model_that_does_not_beat_the_baselines_is_reported_as_such():
     explanation = lt.choose(
         (X, Y), tune=["C"], estimator=lt.LabelTreeClassifier(C=1.0, loss=lt.Solver(prune_below=0))
     ).explanation
-    assert "does not beat it" in explanation or "does not clearly beat it" in explanation
+    assert re.search("Warning: the model does not( clearly)? beat the best baseline", explanation)
 
 
 def test_only_the_named_parameters_are_tried(data):
@@ -314,7 +313,7 @@ def test_a_time_budget_that_is_too_short_still_gives_a_model(data):
     choice = lt.choose(data, time_budget=1e-6, tune=["loss", "C", "n_trees"], estimator=PLAIN)
     assert {trial["variant"] for trial in choice.trials} == {"as given"}
     assert choice.parameters["loss"] == "squared_hinge"
-    assert "The time budget of 1e-06 s left out 8 trials." in choice.explanation
+    assert "the time budget of 1e-06 s left out 8 trials" in choice.explanation
     assert choice.model.predict_topk(data.X[:2], 3)[0].shape == (2, 3)
 
 
@@ -442,8 +441,8 @@ def test_arguments_that_are_gone_name_the_new_way(data, function, arguments, mes
 
 
 def test_there_are_few_arguments():
-    assert len(inspect.signature(lt.choose).parameters) <= 10
-    assert len(inspect.signature(lt.sweep).parameters) <= 9
+    assert len(inspect.signature(lt.choose).parameters) <= 11
+    assert len(inspect.signature(lt.sweep).parameters) <= 10
 
 
 def test_any_metric_that_is_a_mean_over_points_can_decide(data):
@@ -525,7 +524,7 @@ def test_interrupting_returns_the_best_so_far(data, monkeypatch, after):
 
     monkeypatch.setattr(trial.Sample, "fit", interrupted)
     choice = lt.choose(data, tune=["loss", "C", "n_trees", "evidence"], estimator=PLAIN)
-    assert "The search was interrupted; this is the best so far." in choice.explanation
+    assert "Warning: the search was interrupted, and this is the best so far" in choice.explanation
     assert choice.model.n_points_ == 800
     best = max(trial["p1"] for trial in choice.trials)
     assert choice.record["p1"] >= choice.trials[0]["p1"]
@@ -549,4 +548,4 @@ def test_latency_is_named_where_it_is_the_reason(data):
     step = next((row for row in choice.steps if row["step"] == "+ n_trees 3"), None)
     if step is not None and step["gain"] > 0:
         assert step["why"] == "too slow"
-        assert "was left out because of the latency" in choice.explanation
+        assert "too slow: n_trees 3, which gains" in choice.explanation

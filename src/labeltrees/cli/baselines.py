@@ -141,6 +141,8 @@ def print_baselines_of(out: Console, result: SweepResult) -> None:
     model = model_on_same_points(result, best)
     rows = [("chosen model" if result.chosen else "most precise model", *(cell(model, column) for column in columns))]
     rows += [(record["baseline"], *(cell(record, column) for column in columns)) for record in result.baselines]
+    rules = result.facts["measured"].get("rules", "")
+    points += f" with the same rules: {rules}" if rules else ""
     out.print(f"\nBaselines, measured on {points} (%, ± half of the 95 % interval):")
     out.print(make_table(("", *map(metric_title, columns)), rows))
 

@@ -15,6 +15,7 @@ from labeltrees.cli.data_options import read_labels_within, vocabulary_options, 
 from labeltrees.cli.options import data_argument, json_option, output_option
 from labeltrees.cli.output import Column, Table, check_parent_folder, console, number, print_json
 from labeltrees.cli.saved_models import check_output
+from labeltrees.cli.search_options import RuleOptions
 from labeltrees.cli.sweep import result_table
 from labeltrees.cli.tuning_options import (
     fanouts_option,
@@ -33,7 +34,7 @@ from labeltrees.errors import InputError
 from labeltrees.metrics.table import metric_title
 from labeltrees.tasks import FolderResults, LocalRunner
 from labeltrees.tuning.candidates import plain
-from labeltrees.tuning.choose import Choice
+from labeltrees.tuning.choose import Choice, check_limits
 from labeltrees.tuning.choose import choose as run_choose
 
 _EPILOG = """\b
@@ -42,6 +43,7 @@ Examples:
   labeltrees choose debian -o debian.model --max-precision-loss 0.005 --tune tree
   labeltrees choose questions.csv -o questions.model --text title --labels tags --max-precision-loss 0.01
   labeltrees choose products/ -o products.model --max-latency-us 50 -k 5 --result products.json
+  labeltrees choose shop/ -o shop.model --exclude-seen --candidates in-stock.txt
 """
 
 
@@ -120,6 +122,8 @@ def choose(
     within: tuple[str, ...],
     as_json: bool,
     place: TrainingPlace,
+    rules: RuleOptions,
+    diversity: float | None,
     reading: DataOptions,
     **parameters: Any,
 ) -> None:
@@ -131,6 +135,9 @@ def choose(
     DATA is held out to compare models; the chosen one is then trained on all of DATA. Simple baselines are measured on
     the same points (at most 5,000 of them). A model trained on texts also predicts from texts. With --cluster, the
     models to compare are trained as tasks of a Dask cluster, and all are timed on one of its workers.
+
+    --exclude-seen, --candidates, --exclude, --limit-per, --label-weight and --diversity are those of labeltrees
+    evaluate: they hold for the metrics and times of all models, and for the baselines (except --diversity).
     """
     hide_memory_log()
     check_output(output)
@@ -138,11 +145,13 @@ def choose(
     check_parent_folder(report_file)
     estimator, others = split_parameters(parameters, show_progress)
     others["tune"] = _values_to_try(others)
+    check_limits(*(others[name] for name in ("max_precision_loss", "max_latency_us", "metric", "k", "time_budget")))
     folder = others.pop("folder")
     train = read_part(data, reading, show_progress)
     texts = read_labels_within(vocabulary, language, within)
     if texts is not None:
         train = _with_label_texts(train, data, f"{vocabulary}", texts, only=bool(within))
+    others["rules"] = rules.for_training(train, diversity)
     with place.client() as client, saying_how_to_continue(folder):
         choice = run_choose(train, estimator=estimator, client=_runner(client, folder), **others)
     choice.model.save(output)

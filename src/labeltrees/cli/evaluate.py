@@ -51,8 +51,10 @@ from labeltrees.metrics.groups import reliability
 from labeltrees.metrics.intervals import estimate_sets
 from labeltrees.metrics.propensity import MIN_POINTS
 from labeltrees.metrics.table import METRICS, Metric, measure_lists
+from labeltrees.models.common.label_rules import predictor_under_rules
 from labeltrees.models.common.protocol import Model
 from labeltrees.models.common.scores import scores_above
+from labeltrees.models.linear.features import labels_of_features
 from labeltrees.profiling import single_call_microseconds
 from labeltrees.search.request import SearchRequest
 from labeltrees.search.result import SearchResult, SearchStats
@@ -152,14 +154,17 @@ def evaluate(
     given = rules.read(model, propensity)
     with step("Reading data", show_progress):
         dataset = read_unseen(data, reading, model, n_jobs)
+    others, items = given["exclude"], None
     if rules.exclude_seen:
         points = model.check_queries(model.queries(dataset), n_jobs)
-        given["exclude"] = seen_labels(model, points, given["exclude"])
+        given["exclude"] = seen_labels(model, points, others)
+        items = labels_of_features(model)
     request = search.make_request(model, k, **given)
     with watch("Searching", dataset.n_points, show_progress, unit="points") as advance:
         found = search_all(model, dataset, request, n_jobs, advance)
     with step("Measuring", show_progress):
         record = measure(model, dataset, request, propensity, found)
+        record |= time_calls(predictor_under_rules(model, replace(request, exclude=others), items), model, dataset)
         is_probability = score.proba or request.calibration is not None
         record |= {"reliability": _reliability(model, dataset, request, n_jobs) if is_probability else None}
         record |= {"sets": None if not score.threshold else measure_sets(model, dataset, request, score, n_jobs)}
@@ -215,8 +220,8 @@ def _request_of(request: SearchRequest, rows: Any) -> SearchRequest:
 def measure(
     model: Model, dataset: Dataset, request: SearchRequest, propensity: tuple[float, float], result: SearchResult
 ) -> dict[str, Any]:
-    """Return the metrics, the search work and the latency of a model on a dataset, for a completed request."""
-    queries, Y, ks = model.queries(dataset), dataset.Y, lengths_up_to(request.k)
+    """Return the metrics and the search work of a model on a dataset, for a completed request."""
+    Y, ks = dataset.Y, lengths_up_to(request.k)
     labels, stats = result.labels, cast(SearchStats, result.stats)
     propensities = None
     counts = np.pad(model.label_counts_, (0, dataset.n_labels - len(model.label_counts_)))
@@ -230,17 +235,20 @@ def measure(
         **measured.by_name(ks),
         "weighted": measured.by_name(ks, weighted=True) if has_weights else None,
     }
-    alone = replace(request, exclude=None) if sparse.issparse(request.exclude) else request
-    times = single_call_microseconds(model.searcher_.predictor(alone), queries, max_points=_MAX_CALLS)
     nodes, children = float(stats.chunks.mean()), float(stats.classifiers.mean())
     return {
         **record,
         "k": request.k,
         "beam": None if "beam" in model.UNSUPPORTED else request.beam,
         **({"nodes": nodes} if model.READS_TEXTS else {"chunks": nodes, "classifiers": children}),
-        "single_calls": len(times),
-        "microseconds": {"p50": float(np.percentile(times, 50)), "p99": float(np.percentile(times, 99))},
     }
+
+
+def time_calls(predictor: Callable[..., Any], model: Model, dataset: Dataset) -> dict[str, Any]:
+    """Return the latency of single calls."""
+    times = single_call_microseconds(predictor, model.queries(dataset), max_points=_MAX_CALLS)
+    shown = {f"p{percentile}": float(np.percentile(times, percentile)) for percentile in (50, 99)}
+    return {"single_calls": len(times), "microseconds": shown}
 
 
 def _reliability(model: Model, dataset: Dataset, request: SearchRequest, n_jobs: int) -> dict[str, Any]:

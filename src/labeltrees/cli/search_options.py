@@ -7,7 +7,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import click
 import numpy as np
@@ -19,15 +19,17 @@ from labeltrees._validation import check_number
 from labeltrees.cli.command import rare_option
 from labeltrees.cli.options import Decorator, add_options, given_options, refuse_option, setting_options
 from labeltrees.cli.output import plural
-from labeltrees.data import ItemEncoder
+from labeltrees.data import Dataset, ItemEncoder
+from labeltrees.data.encoders import Encoder
 from labeltrees.data.files import read_lines
 from labeltrees.data.text_formats import plain_uri
 from labeltrees.errors import FileFormatError, InputError
 from labeltrees.metrics import propensities_of_counts
 from labeltrees.metrics.propensity import MIN_POINTS
-from labeltrees.models.common.label_rules import SET_MARK
+from labeltrees.models.common.label_rules import SET_MARK, labels_of_vocabulary
 from labeltrees.models.common.protocol import Model
 from labeltrees.models.linear.features import labels_of_features
+from labeltrees.models.linear.features import seen_labels as labels_of_points
 from labeltrees.search.request import SearchRequest
 
 # Settings of a search that commands offer in another way (k, candidates), or not at all.
@@ -125,6 +127,42 @@ def score_options(threshold_help: str) -> Decorator:
     return decorate
 
 
+class KnownLabels(Protocol):
+    """What the options for labels need: a model has it, and training data as `DataLabels`."""
+
+    @property
+    def label_names_(self) -> Any:
+        """The names of the labels (L,), or None."""
+
+    @property
+    def classes_(self) -> Any:
+        """The names of the labels (L,), or their ids."""
+
+    @property
+    def encoder_(self) -> Encoder | None:
+        """The encoder from contexts to features."""
+
+    label_counts_: Any
+    n_points_: Any
+
+    def vocabulary_set(self, labels: Any) -> Any:
+        """Return the label ids of a vocabulary set such as "@Places"."""
+
+
+class DataLabels:
+    """The labels of training data, before there is a model."""
+
+    def __init__(self, data: Dataset) -> None:
+        self.label_names_, self.encoder_, self.n_points_ = data.label_names, data.encoder, data.n_points
+        self.classes_ = np.arange(data.n_labels) if data.label_names is None else data.label_names
+        self.label_counts_ = np.bincount(data.Y.indices, minlength=data.n_labels)
+        self.label_relations_ = None if data.label_texts is None else data.label_texts.relations
+
+    def vocabulary_set(self, labels: Any) -> Any:
+        """Return the label ids of a vocabulary set such as "@Places"."""
+        return labels_of_vocabulary(labels, self.label_relations_)
+
+
 @dataclass(frozen=True)
 class RuleOptions:
     """The options for which labels may be returned, as given."""
@@ -135,7 +173,7 @@ class RuleOptions:
     limit_per: str | None
     label_weight: str | None
 
-    def read(self, model: Model, propensity: tuple[float, float] = (0.55, 1.5)) -> dict[str, Any]:
+    def read(self, model: KnownLabels, propensity: tuple[float, float] = (0.55, 1.5)) -> dict[str, Any]:
         """Return the rules as arguments of a request, without `exclude_seen`, which depends on the points."""
         return {
             "candidates": read_labels("--candidates", self.candidates, model),
@@ -143,6 +181,10 @@ class RuleOptions:
             "label_weight": read_label_weight(self.label_weight, model, propensity),
             "limits": None if self.limit_per is None else _read_limits(self.limit_per, model),
         }
+
+    def for_training(self, data: Dataset, diversity: float | None) -> dict[str, Any]:
+        """Return the argument `rules` of `sweep` and `choose`."""
+        return {**self.read(DataLabels(data)), "exclude_seen": self.exclude_seen, "diversity": diversity}
 
     def described(self) -> dict[str, Any]:
         """Return the options that were given."""
@@ -189,17 +231,10 @@ def seen_labels(model: Model, points: Any, others: Sequence[int] | None = None) 
     if not takes_items or not is_sparse:
         message = "--exclude-seen needs a model that takes items, and items in DATA or --ask"
         raise InputError(message)
-    label_of = np.asarray(labels_of_features(model))
-    labels, rows = label_of[points.indices], np.repeat(np.arange(points.shape[0]), np.diff(points.indptr))
-    rows, labels = rows[labels >= 0], labels[labels >= 0]
-    if others is not None:
-        rows = np.concatenate([rows, np.repeat(np.arange(points.shape[0]), len(others))])
-        labels = np.concatenate([labels, np.tile(np.asarray(others, labels.dtype), points.shape[0])])
-    shape = (points.shape[0], len(model.classes_))
-    return sparse.csr_array((np.ones(len(rows), np.float32), (rows, labels)), shape=shape)
+    return labels_of_points(points, labels_of_features(model), len(model.classes_), others)
 
 
-def read_labels(option: str, values: Sequence[str], model: Model) -> list[int] | None:
+def read_labels(option: str, values: Sequence[str], model: KnownLabels) -> list[int] | None:
     """Return the label ids of all values of an option: labels, files of labels and sets of the vocabulary, @NAME."""
     if not values:
         return None
@@ -218,7 +253,7 @@ def read_labels(option: str, values: Sequence[str], model: Model) -> list[int] |
     return found
 
 
-def _read_label_file(path: str, ids: dict[str, int], model: Model) -> list[int]:
+def _read_label_file(path: str, ids: dict[str, int], model: KnownLabels) -> list[int]:
     lines = [line if line in ids else plain_uri(line) for line in read_lines(path) if line]
     if not lines:
         message = f"{path}: contains no labels"
@@ -234,7 +269,7 @@ def _read_label_file(path: str, ids: dict[str, int], model: Model) -> list[int]:
     return [ids[line] for line in lines if line in ids]
 
 
-def _ids_by_name(model: Model) -> dict[str, int]:
+def _ids_by_name(model: KnownLabels) -> dict[str, int]:
     """Return the mapping from label names, and from item ids, to label ids."""
     names = range(len(model.classes_)) if model.label_names_ is None else model.label_names_
     ids = {str(name): label for label, name in enumerate(names)}
@@ -244,7 +279,7 @@ def _ids_by_name(model: Model) -> dict[str, int]:
     return ids
 
 
-def _read_limits(given: str, model: Model) -> Any:
+def _read_limits(given: str, model: KnownLabels) -> Any:
     """Return the limits of FILE:M; labels that the file lacks, or that the model lacks, have no limit."""
     path, colon, most = given.rpartition(":")
     if not colon or not most.isdigit():
@@ -273,14 +308,14 @@ def _read_limits(given: str, model: Model) -> Any:
 _PROPENSITY = "propensity"
 
 
-def read_label_weight(given: str | None, model: Model, propensity: tuple[float, float] = (0.55, 1.5)) -> Any:
+def read_label_weight(given: str | None, model: KnownLabels, propensity: tuple[float, float] = (0.55, 1.5)) -> Any:
     """Return the weights of --label-weight, one per label of the model; None without the option.
 
     Parameters
     ----------
     given : str or None
         A file, or the word propensity.
-    model : Model
+    model : Model or DataLabels
     propensity : (float, float)
         The constants A and B of propensities.
     """

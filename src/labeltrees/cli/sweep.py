@@ -12,6 +12,7 @@ from labeltrees.cli.cluster_options import TrainingPlace, only_cluster_options
 from labeltrees.cli.command import Command
 from labeltrees.cli.options import Decorator, data_argument, json_option
 from labeltrees.cli.output import Column, Table, check_parent_folder, console, number
+from labeltrees.cli.search_options import RuleOptions
 from labeltrees.cli.tuning_options import (
     fanouts_option,
     hide_memory_log,
@@ -75,6 +76,8 @@ def sweep(
     csv_file: str | None,
     as_json: bool,
     place: TrainingPlace,
+    rules: RuleOptions,
+    diversity: float | None,
     reading: DataOptions,
     **parameters: Any,
 ) -> None:
@@ -85,6 +88,7 @@ def sweep(
     --test-share another share. Simple baselines are measured on the same points (at most 5,000 of them). --cover and
     --path can be repeated. With --folder, an interrupted sweep continues where it stopped. With --cluster, the models
     are trained as tasks of a Dask cluster, and all are timed on one worker; all workers must have access to --folder.
+    The rules of labeltrees evaluate (--exclude-seen, --candidates, ...) hold for models, times and baselines.
     """
     hide_memory_log()
     check_parent_folder(output)
@@ -96,6 +100,7 @@ def sweep(
     make = LabelTreeClassifier if preset is None else LabelTreeClassifier.parabel
     estimator, others = split_parameters(parameters, show_progress, make)
     train = read_part(data, reading, show_progress)
+    others["rules"] = rules.for_training(train, diversity)
     measured = read_validation(data, validation, train, reading, show_progress)
     with place.client() as client, saying_how_to_continue(others["folder"]):
         result = run_sweep(train, measured, estimator=estimator, grid=grid, client=client, **others)

@@ -20,12 +20,15 @@ from labeltrees.cli.options import (
     given_options,
     jobs_option,
     seed_option,
+    setting_options,
 )
 from labeltrees.cli.output import plural, step
+from labeltrees.cli.search_options import rule_options
 from labeltrees.data import Dataset
 from labeltrees.data.data_folder import has_test_file
 from labeltrees.data.read_data import DataOptions, load_data
 from labeltrees.models.linear.estimator import LabelTreeClassifier
+from labeltrees.search.request import SearchRequest
 from labeltrees.tuning.candidates import PAPER_GRIDS, TRADEOFFS
 from labeltrees.tuning.data import SHARE
 from labeltrees.tuning.study import count_finished
@@ -80,6 +83,8 @@ tuning_options = add_options(
             help="Keep finished settings in this folder; an interrupted run continues from there.",
         ),
         classifier_options(LabelTreeClassifier, skip=_SKIPPED, daily=False),
+        rule_options,
+        setting_options(SearchRequest, only=("diversity",)),
         seed_option,
         jobs_option,
     ]

@@ -168,6 +168,7 @@ def _facts(result: SweepResult) -> list[list[str]]:
             "validation points",
             f"{data['n_validation_points']:,}{_held_out(timing)}",
         ],
+        *([["rules for lists and calls", timing["rules"]]] if "rules" in timing else []),
         ["labels", f"{data['n_labels']:,}, of which {data['n_labels_with_points']:,} have training points"],
         ["labels per point", f"{data['labels_per_point']:.2f}"],
         ["model", f"{estimator['class']}({parameters})"],

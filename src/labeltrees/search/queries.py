@@ -180,12 +180,17 @@ def label_limits(limits: Any, n_labels: int) -> _core.LabelLimits:
         if limits.n_labels != n_labels:
             refuse("limits", f"prepared for {n_labels} labels", limits)
         return limits
+    return _core.LabelLimits(*group_limits(limits, n_labels))
+
+
+def group_limits(limits: Any, n_labels: int) -> tuple[Int32s, Int32s]:
+    """Return the group of each label (L,), -1 for none, and the maximum number of labels of each group."""
     is_pair = isinstance(limits, Sequence) and not isinstance(limits, str) and len(limits) == 2
     if not is_pair:
         refuse("limits", "a pair (groups, m): one group per label, and the most labels of each group", limits)
     groups, most = limits
     group_of, names = _group_numbers(groups, n_labels)
-    return _core.LabelLimits(group_of, _most_of_groups(most, names))
+    return group_of, _most_of_groups(most, names)
 
 
 def _group_numbers(groups: Any, n_labels: int) -> tuple[Int32s, list[Any]]:

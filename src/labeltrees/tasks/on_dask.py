@@ -20,7 +20,7 @@ from joblib import parallel_config
 from labeltrees._extras import import_extra
 from labeltrees._memory import parse_bytes, peak_bytes
 from labeltrees._progress import ProgressArgument
-from labeltrees._validation import check_integer
+from labeltrees._validation import check_integer, refuse
 from labeltrees.errors import FileFormatError, InputError, LabelTreesError
 from labeltrees.tasks.results import FolderResults
 from labeltrees.tasks.task import Runner, Task, TaskMemory, TaskRecord
@@ -256,7 +256,8 @@ class DaskRunner(Runner):
         progress: ProgressArgument = None,
         memory_per_worker: int | str | None = None,
     ) -> None:
-        import_distributed()
+        if not isinstance(client, import_distributed().Client):
+            refuse("client", "a distributed.Client (sweep and choose also take a runner of labeltrees.tasks)", client)
         self.client, self.progress = client, progress
         self.results = FolderResults(Path(folder))
         self.summary = ClusterSummary()

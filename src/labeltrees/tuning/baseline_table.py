@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from labeltrees._matrices import Float64s, Int64s
+from labeltrees._matrices import Int64s
 from labeltrees.baselines.baseline import BaselinePoints, training_points
 from labeltrees.baselines.table import BASELINES, make_baselines
 from labeltrees.data.dataset import Dataset
@@ -15,11 +15,11 @@ from labeltrees.errors import InputError
 from labeltrees.metrics.hits import Hits
 from labeltrees.metrics.table import measure_hits, measure_lists, metric_title, values_of_points
 from labeltrees.tuning.data import TuningData
-from labeltrees.tuning.limits import paired_difference
+from labeltrees.tuning.limits import TWO_SIDED, PairedDifference, paired_difference
+from labeltrees.tuning.rules import NO_RULES, Rules
 
 MAX_POINTS, MIN_POINTS = 5000, 1000
 _MAX_COMPARISONS = 500_000_000  # of a validation point with a training point
-_TWO_SIDED = 0.975  # each bound; both together hold with 95 % confidence
 
 
 class BaselineTable(NamedTuple):
@@ -54,10 +54,59 @@ class BaselineTable(NamedTuple):
         sample : str
             A sentence for a model that was trained on fewer points than the baselines: then a loss says little.
         """
+        found = self.best(hits, metric)
+        value = f"{metric_title(metric)} {100 * found.value:.2f} %"
+        if found.n_points < found.n_all:
+            value += f" on {found.n_points:,} of the {found.n_all:,} validation points, where "
+            value += f"{what[0].lower()}{what[1:]} has {100 * (found.value + found.difference.mean):.2f} %"
+        first = f"The best baseline is {found.baseline} ({BASELINES[found.baseline].meaning}), with {value}."
+        mean, lower, upper = found.difference
+        interval = f"95 % confidence interval {_points(lower)} to {_points(upper)}"
+        size = f"{abs(100 * mean):.2f} percentage points"
+        if lower > 0:
+            return f"{first} {what} is {size} above it ({interval})."
+        if upper < 0:
+            advice = sample or "Look at the features and the training data, or use the baseline."
+            return f"{first} {what} does not beat it: it is {size} below it ({interval}). {advice}"
+        direction = "above" if mean >= 0 else "below"
+        within = f"it is {size} {direction} it, which is within the noise ({interval})."
+        return f"{first} {what} does not clearly beat it: {within} {sample}".rstrip()
+
+    def best(self, hits: Hits, metric: str) -> BestBaseline:
+        """Return the best baseline by a metric, and how far a model with these hits is above it on the same points."""
         values = {name: values_of_points(own, metric) for name, own in self.hits.items()}
         best = max(values, key=lambda name: float(values[name].mean()))
         model = values_of_points(hits, metric)
-        return _words(best, values[best], model[self.rows], len(model), metric_title(metric), what, sample)
+        difference = paired_difference(model[self.rows], values[best], TWO_SIDED)
+        return BestBaseline(best, float(values[best].mean()), difference, len(self.rows), len(model))
+
+
+class BestBaseline(NamedTuple):
+    """The best baseline, its metric, and how far a model is above it on the measured ones of all validation points."""
+
+    baseline: str
+    value: float
+    difference: PairedDifference
+    n_points: int
+    n_all: int
+
+    @property
+    def words(self) -> str:
+        """The name and the metric of the baseline."""
+        part = "" if self.n_points == self.n_all else f" on {self.n_points:,} of these points"
+        return f"{self.baseline} ({100 * self.value:.2f} %{part})"
+
+
+def signed(difference: PairedDifference) -> str:
+    """Return a difference and its 95 % confidence interval in percentage points.
+
+    Examples
+    --------
+    >>> signed(PairedDifference(0.05, 0.01, 0.09))
+    '+5.00 percentage points (95 % interval +1.00 to +9.00)'
+    """
+    mean, lower, upper = difference
+    return f"{_points(mean)} percentage points (95 % interval {_points(lower)} to {_points(upper)})"
 
 
 def measure_baselines(
@@ -66,8 +115,9 @@ def measure_baselines(
     ks: tuple[int, ...],
     random_state: int = 0,
     max_points: int | None = MAX_POINTS,
+    rules: Rules = NO_RULES,
 ) -> BaselineTable:
-    """Return the metrics of every baseline that the data allows.
+    """Return the metrics of every baseline that the data allows, under the same rules as the models.
 
     Neighbours compare every validation point with every training point. To bound the time, at most `max_points`
     validation points are measured, fewer (but at least 1,000) if there are more than 100,000 training points; None
@@ -83,7 +133,7 @@ def measure_baselines(
     notes: dict[str, str] = {}
     for baseline in make_baselines(_training_points(train)):
         queries = measured_on.points if baseline.n_features_in_ > 0 else no_features(measured_on.points)
-        labels, _ = baseline.rank(queries, max(ks))
+        labels = rules.rank(baseline, queries, measured_on.points, max(ks))
         measured = measure_lists(measured_on.Y, labels, ks, sample_weight=measured_on.sample_weight)
         records.append({"baseline": baseline.name, **measured.values, "intervals": measured.intervals})
         hits[baseline.name] = measured.hits
@@ -116,23 +166,5 @@ def _as_dataset(train: TuningData) -> Dataset:
     )
 
 
-def _words(best: str, baseline: Float64s, model: Float64s, n_all: int, metric: str, what: str, sample: str) -> str:
-    difference = paired_difference(model, baseline, _TWO_SIDED)
-    part = "" if len(baseline) == n_all else f" on {len(baseline):,} of the {n_all:,} validation points"
-    own = "" if not part else f", where {what[0].lower()}{what[1:]} has {100 * model.mean():.2f} %"
-    value = f"{metric} {100 * baseline.mean():.2f} %{part}{own}"
-    first = f"The best baseline is {best} ({BASELINES[best].meaning}), with {value}."
-    interval = f"95 % confidence interval {_signed(difference.lower)} to {_signed(difference.upper)}"
-    size = f"{abs(100 * difference.mean):.2f} percentage points"
-    if difference.lower > 0:
-        return f"{first} {what} is {size} above it ({interval})."
-    if difference.upper < 0:
-        advice = sample or "Look at the features and the training data, or use the baseline."
-        return f"{first} {what} does not beat it: it is {size} below it ({interval}). {advice}"
-    direction = "above" if difference.mean >= 0 else "below"
-    within = f"it is {size} {direction} it, which is within the noise ({interval})."
-    return f"{first} {what} does not clearly beat it: {within} {sample}".rstrip()
-
-
-def _signed(share: float) -> str:
+def _points(share: float) -> str:
     return f"{round(100 * share, 2) + 0.0:+.2f}"

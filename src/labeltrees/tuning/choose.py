@@ -40,9 +40,10 @@ from labeltrees.tuning.candidates import (
 )
 from labeltrees.tuning.changes import WIDER, make_changes
 from labeltrees.tuning.data import SHARE, TuningData, as_tuning_data, check_pair, reads_texts, split_data
-from labeltrees.tuning.explain import explain_choice
+from labeltrees.tuning.explain import explain_choice, table_of_steps
 from labeltrees.tuning.limits import Limits
 from labeltrees.tuning.result import SweepResult
+from labeltrees.tuning.rules import Rules
 from labeltrees.tuning.search import Search, TreeRounds
 from labeltrees.tuning.study import Study, Trial, open_place
 from labeltrees.tuning.sweep import GONE, make_result
@@ -66,7 +67,8 @@ class Choice:
     result : SweepResult
         The settings of the last stage, all trained on the same points; `result.chosen` is the name of the chosen one.
     explanation : str
-        Sentences about the trials, the gain of each step, the costs, and the comparison with the best baseline.
+        Three sentences: what was tried, what was chosen and what it gains over the estimator as given and the best
+        baseline, and what it costs. A fourth one warns if something went wrong.
     steps : list of dict
         The table of the explanation: the changes that were added one by one, with the gain of each on the validation
         points and its one-sided 95 % bounds, whether it stays, the metric, the time per call and the training time.
@@ -115,6 +117,7 @@ def choose(
     validation: Any = SHARE,
     tune: Any = "all",
     client: Any = None,
+    rules: Any = None,
 ) -> Choice:
     """Return the most precise model, or the fastest within a loss of precision, or the most precise within a latency.
 
@@ -170,6 +173,10 @@ def choose(
         without it. The final training runs in this process. A runner has a folder, where timed trials on all
         training points are kept, so that an interrupted choice continues with them: ``DaskRunner(client, folder)``, or
         in this process ``LocalRunner(FolderResults(folder))``.
+    rules : dict, optional
+        Measure what you serve: rules of `predict_topk`, for the metrics, the times and the baselines.
+        ``{"exclude_seen": True}`` leaves out the items of each point; `candidates`, `exclude`, `label_weight`,
+        `limits`, `diversity` and `beam` are as in `predict_topk`, with one list of labels for all points.
 
     Returns
     -------
@@ -186,11 +193,19 @@ def choose(
     >>> choice.model.predict_topk(X[:1], k=2)[0].shape
     (1, 2)
     """
+    limits = check_limits(max_precision_loss, max_latency_us, metric, k, time_budget)
+    return run_choice(train, limits, estimator, validation, tune, time_budget, client, rules)
+
+
+def check_limits(
+    max_precision_loss: float | None, max_latency_us: float | None, metric: str, k: int, time_budget: float | None
+) -> Limits:
+    """Return the limits of `choose`; raise `InputError` for invalid ones, also for the time budget."""
     limits = Limits(max_precision_loss, max_latency_us, metric, check_integer("k", k, 1))
     limits.validate()
     if time_budget is not None:
         check_number("time_budget", time_budget, 0, low_open=True)
-    return run_choice(train, limits, estimator, validation, tune, time_budget, client)
+    return limits
 
 
 def run_choice(
@@ -201,6 +216,7 @@ def run_choice(
     tune: Any = "all",
     time_budget: float | None = None,
     client: Any = None,
+    rules: Any = None,
     *,
     early_rounds: bool = True,
 ) -> Choice:
@@ -219,7 +235,8 @@ def run_choice(
     changes = make_changes(estimator, limits, tuned, fitted_on, with_trees=trees is None)
     budget.n_final = data.n_points
     budget.costs = {change.name: change.cost for change in changes}
-    inputs = TrialInputs(estimator, fitted_on, measured_on, limits.ks, seed)
+    served = Rules.of(rules, estimator, data)
+    inputs = TrialInputs(estimator, fitted_on, measured_on, limits.ks, seed, served)
     with open_place(client) as place, show_search(budget, len(changes), bool(own.get("verbose"))) as shown:
         study = Study(inputs, place, budget, shown.count_done)
         base = {} if trees is None or trees.own is not None else next(iter(trees.candidates.values()))
@@ -227,19 +244,21 @@ def run_choice(
         was_interrupted = run_search(search, trees)
         best = search.best
         assert best is not None
-        baselines = measure_baselines(fitted_on, measured_on, limits.ks, seed, _max_baseline_points(budget, fitted_on))
+        n_measured = _max_baseline_points(budget, fitted_on)
+        baselines = measure_baselines(fitted_on, measured_on, limits.ks, seed, n_measured, served)
         result = _result(search, baselines, estimator, held_out)
         (data,) = with_features(*features_of(best.parameters), inputs.n_jobs, data)
         model = fit_on_all(configured(estimator, best.parameters), data)
         shown.finish()
-    explained = explain_choice(
-        search, baselines, held_out, data.n_points, getattr(model, "stats_", {}), was_interrupted
-    )
-    result.explanation, result.comparison = explained.text, explained.comparison
+    result.explanation = explain_choice(search, baselines, held_out, data.n_points, was_interrupted)
+    n_own, n_all, sample = best.n_points, fitted_on.n_points, ""
+    if n_own < n_all:
+        sample = f"It was trained on {n_own:,} of the {n_all:,} points for this, the baseline on all of them."
+    result.comparison = baselines.compare(best.hits, limits.metric, "The chosen model", sample)
     chosen = {**dict(zip((FEATURES, STEM), features_of(best.parameters), strict=True)), **model.get_params(deep=False)}
     parameters = {name: chosen[name] for name in tuned}
     record = {**result.record(str(result.chosen)), **best.record}
-    return Choice(model, result, explained.text, parameters, search.records(), record, explained.steps)
+    return Choice(model, result, result.explanation, parameters, search.records(), record, table_of_steps(search))
 
 
 def run_search(search: Search, trees: TreeRounds | None) -> bool:

@@ -45,7 +45,7 @@ class LabelTreeClassifierCV(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         As in `choose`; here only tradeoff and fanout by default.
     max_precision_loss : float or None, default 0.005
         As in `choose`, where the default is None.
-    max_latency_us, metric, k, time_budget, validation
+    max_latency_us, metric, k, time_budget, validation, rules
         As in `choose`.
     random_state, n_jobs, verbose : int, optional
         By default those of the estimator.
@@ -81,6 +81,7 @@ class LabelTreeClassifierCV(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     random_state: int | None = None
     n_jobs: int | None = None
     verbose: int | None = None
+    rules: Any = None
 
     @refusing(
         {name: f"give one Dataset, fit(lt.Dataset(X, Y, {name}=...))" for name in ("label_names", "feature_names")}

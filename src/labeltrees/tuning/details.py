@@ -20,6 +20,7 @@ from labeltrees.search.request import SearchRequest
 from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.view import TreeViewer
 from labeltrees.tuning.data import TuningData
+from labeltrees.tuning.rules import NO_RULES, Rules
 
 _CURVE_POINTS = 60  # per curve in a chart of frequencies
 _TOP_WIDTHS = (12, 5, 4)  # children shown per node of the top of a tree, by depth
@@ -132,16 +133,16 @@ class Examples:
             for place, row in enumerate(self.rows)
         ]
 
-    def search(self, model: Any, validation: TuningData) -> list[dict[str, Any]]:
+    def search(self, model: Any, validation: TuningData, rules: Rules = NO_RULES) -> list[dict[str, Any]]:
         """Return for each point the labels that the model finds, where they are in the tree, and the nodes visited.
 
         `validation` has all validation points with the features of the model.
         """
         points = validation.points[self.rows]
-        labels, scores, stats = model.predict_topk(points, self.k, return_stats=True)
+        labels, scores, stats = model.predict_topk(points, self.k, return_stats=True, **rules.topk(points))
         tree = model.tree_
         viewer = TreeViewer(tree, self.data.label_names)
-        visits = self._visits(model, points)
+        visits = self._visits(model, points, rules)
         records = []
         for place in range(len(self.rows)):
             true = self._true(place)
@@ -167,11 +168,11 @@ class Examples:
             )
         return records
 
-    def _visits(self, model: Any, points: Any) -> list[list[tuple[int, float]]]:
+    def _visits(self, model: Any, points: Any, rules: Rules) -> list[list[tuple[int, float]]]:
         """Return for each point the first nodes that its search opens in the first tree, with their scores."""
         if not hasattr(model, "searcher_"):
             return [[] for _ in self.rows]
-        request = model.complete_request(SearchRequest(self.k))
+        request = model.complete_request(SearchRequest(self.k, **rules.topk(points)))
         trace = model.searcher_.trace(model.check_queries(points), request)
         nodes, scores = trace.nodes.tolist(), np.exp(trace.scores.astype(np.float64)).tolist()
         return [

@@ -18,6 +18,7 @@ from labeltrees.metrics.table import check_metric, values_of_points
 from labeltrees.tuning.study import Trial
 
 CONFIDENCE = 0.95
+TWO_SIDED = 0.975  # of each bound; both together hold with 95 % confidence
 SAME_TIME = 1.05  # times that differ by less than this factor count as equal
 _SAMPLE_TOLERANCE = 1.5  # early rounds keep settings up to this many times the latency limit
 

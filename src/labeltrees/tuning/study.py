@@ -93,7 +93,7 @@ class Study:
 
     @cached_property
     def identity(self) -> dict[str, Any]:
-        """Data, estimator and measurements. Trials in a folder are reused only if these are the same."""
+        """Data, estimator, measurements and rules. Trials in a folder are reused only if these are the same."""
         inputs = self.inputs
         return {
             "estimator": estimator_fingerprint(inputs.estimator, _VARIED),
@@ -101,6 +101,7 @@ class Study:
             "validation": fingerprint(inputs.validation.content),
             "k": list(inputs.ks),
             "random_state": inputs.seed,
+            **({"rules": fingerprint(inputs.rules)} if inputs.rules else {}),
         }
 
     def run(

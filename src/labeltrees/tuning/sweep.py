@@ -25,6 +25,7 @@ from labeltrees.tuning.candidates import (
 from labeltrees.tuning.data import SHARE, as_tuning_data, check_pair, split_data
 from labeltrees.tuning.details import data_facts, frequency_facts
 from labeltrees.tuning.result import SweepResult
+from labeltrees.tuning.rules import Rules
 from labeltrees.tuning.study import Study, Trial, open_place
 from labeltrees.tuning.trial import CAREFUL, TrialInputs
 
@@ -52,6 +53,7 @@ def sweep(
     k: Any = (1, 3, 5),
     folder: str | os.PathLike[str] | None = None,
     client: Any = None,
+    rules: Any = None,
 ) -> SweepResult:
     """Train a model at every combination of settings, and measure its precision, expected depth and search time.
 
@@ -91,6 +93,10 @@ def sweep(
         Train the settings as tasks on its Dask cluster, and time all models on one of its workers while the others are
         idle. Every worker holds the data. All workers must see `folder` and its parent, where a temporary folder is
         created; without `folder`, they must see this machine's temporary folder.
+    rules : dict, optional
+        Measure what you serve: rules of `predict_topk`, for the metrics, the times and the baselines.
+        ``{"exclude_seen": True}`` leaves out the items of each point; `candidates`, `exclude`, `label_weight`,
+        `limits`, `diversity` and `beam` are as in `predict_topk`, with one list of labels for all points.
 
     Returns
     -------
@@ -119,12 +125,13 @@ def sweep(
     check_n_jobs(own.get("n_jobs"))
     parts = split_data(as_tuning_data(train, "train", estimator), validation, estimator, seed)
     check_pair(parts.train, parts.validation)
-    inputs = TrialInputs(estimator, parts.train, parts.validation, ks, seed)
+    served = Rules.of(rules, estimator, parts.train)
+    inputs = TrialInputs(estimator, parts.train, parts.validation, ks, seed, served)
     total = len(candidates) + CAREFUL.repeats
     with open_place(client, folder) as place, watch("Sweep", total, bool(own.get("verbose"))) as advance:
         study = Study(inputs, place, count_done=counter(advance))
         trials = study.run(candidates, timing=CAREFUL, report=True)
-    baselines = measure_baselines(parts.train, parts.validation, ks, seed)
+    baselines = measure_baselines(parts.train, parts.validation, ks, seed, rules=served)
     varied = dict.fromkeys(column for own in candidates.values() for column in other_columns(estimator, own))
     result = make_result(study, estimator, trials, baselines, parts.held_out, list(varied))
     metric = f"p{ks[0]}"
@@ -204,6 +211,7 @@ def make_result(
             "single_calls": min(CAREFUL.max_points, inputs.validation.n_points),
             "threads": check_n_jobs(inputs.n_jobs),
             "baseline_points": len(baselines.rows),
+            **({"rules": inputs.rules.words} if inputs.rules else {}),
         },
         "machine": study.machine,
         **({"varied": list(varied)} if varied else {}),

@@ -33,6 +33,7 @@ from labeltrees.tree.splits import embedding_rows
 from labeltrees.tuning.candidates import AS_GIVEN, Parameters, configured, features_of, takes_builder
 from labeltrees.tuning.data import TuningData
 from labeltrees.tuning.details import Examples, machine_facts, tree_shape
+from labeltrees.tuning.rules import NO_RULES, Rules
 
 _FEATURES = ("words", "words+pairs", "words+pieces", "words+pairs+chars")
 
@@ -207,6 +208,8 @@ class TrialInputs:
     ks : tuple of int
     seed : int
         Draws samples, examples, and the points to time.
+    rules : Rules
+        Which labels searches may return.
     """
 
     estimator: Any
@@ -214,6 +217,7 @@ class TrialInputs:
     validation: TuningData
     ks: tuple[int, ...]
     seed: int
+    rules: Rules = NO_RULES
     _samples: dict[Any, Sample] = field(default_factory=dict)
 
     @property
@@ -261,7 +265,8 @@ def run_trial(
     sample = inputs.sample(size, *features_of(parameters))
     fitted, tree_seconds, seconds = sample.fit(configured(inputs.estimator, parameters))
     validation, ks = sample.validation, inputs.ks
-    labels, _, stats = fitted.predict_topk(validation.points, max(ks), n_jobs=inputs.n_jobs, return_stats=True)
+    rules = inputs.rules.topk(validation.points)
+    labels, _, stats = fitted.predict_topk(validation.points, max(ks), n_jobs=inputs.n_jobs, return_stats=True, **rules)
     given = {"propensities": sample.propensities, "label_counts": fitted.label_counts_, "trees": fitted.trees_}
     measured = measure_lists(validation.Y, labels, ks, sample_weight=validation.sample_weight, given=given)
     record = {
@@ -275,7 +280,10 @@ def run_trial(
         fitted.save(Path(model))
         record["model_bytes"] = sum(file.stat().st_size for file in Path(model).rglob("*") if file.is_file())
         shown = tree_shape(fitted.tree_, sample.frequencies, sample.train.label_names)
-        shown |= {"intervals": measured.intervals, "looks": inputs.examples.search(fitted, sample.validation)}
+        shown |= {
+            "intervals": measured.intervals,
+            "looks": inputs.examples.search(fitted, sample.validation, inputs.rules),
+        }
     if kind == "reported":
         write_json(_measurements(Path(model)), {"record": record})
     hits = measured.hits
@@ -338,6 +346,7 @@ def time_models(
         random_state=inputs.seed,
         n_jobs=inputs.n_jobs,
         advance=advance,
+        rules=inputs.rules,
     )
     return {}, {"times": times, "machine": machine_facts()}
 
@@ -352,6 +361,7 @@ def measure_times(
     n_jobs: int | None = None,
     advance: Callable[[int], object] | None = None,
     clock: Clock = time.perf_counter_ns,
+    rules: Rules = NO_RULES,
 ) -> list[dict[str, float]]:
     """Return the times of each model in microseconds, all models measured in turns.
 
@@ -370,8 +380,8 @@ def measure_times(
     """
     tasks: list[Callable[[], Float64s]] = []
     for model, own in zip(models, points, strict=True):
-        tasks += [_single_calls(model.predictor(k), own, timing.max_points, random_state, clock) for k in ks]
-        tasks.append(_batch(model, own[: _BATCH * timing.max_points], max(ks), n_jobs, clock))
+        tasks += [_single_calls(rules.predictor(model, k), own, timing.max_points, random_state, clock) for k in ks]
+        tasks.append(_batch(model, own[: _BATCH * timing.max_points], max(ks), n_jobs, clock, rules))
     medians = iter(measure_in_turns(tasks, timing.repeats, advance))
     times = []
     for _ in models:
@@ -426,10 +436,12 @@ def _single_calls(
     )
 
 
-def _batch(model: Any, points: Any, k: int, n_jobs: int | None, clock: Clock) -> Callable[[], Float64s]:
+def _batch(model: Any, points: Any, k: int, n_jobs: int | None, clock: Clock, rules: Rules) -> Callable[[], Float64s]:
+    options = rules.topk(points)
+
     def run() -> Float64s:
         started = clock()
-        model.predict_topk(points, k, n_jobs=n_jobs)
+        model.predict_topk(points, k, n_jobs=n_jobs, **options)
         return np.array([(clock() - started) / 1000 / max(points.shape[0], 1)])
 
     return run

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,8 +17,38 @@ from labeltrees.models.common.error_costs import ids_and_values, values_by_label
 from labeltrees.models.common.label_names import LabelNames
 from labeltrees.search.queries import LabelBoosts
 from labeltrees.search.queries import label_limits as prepare_limits
+from labeltrees.search.request import SearchRequest
 
 SET_MARK = "@"  # prefix of the name of a label set
+
+
+def labels_of_vocabulary(labels: Any, relations: LabelRelations | None) -> Any:
+    """Return the label ids of a vocabulary set such as "@Places"; return other values unchanged."""
+    if not isinstance(labels, str) or not labels.startswith(SET_MARK):
+        return labels
+    if relations is None:
+        message = f"{labels}: the model was fitted without a SKOS vocabulary, which would name sets of labels"
+        raise InputError(message)
+    return relations.labels_of(labels.removeprefix(SET_MARK))
+
+
+def predictor_under_rules(model: Any, request: SearchRequest, items: Any = None) -> Callable[..., Any]:
+    """Return a predictor whose calls have the candidates and the excluded labels of a completed request.
+
+    A predictor takes label sets with each call; they are prepared here, as a server does.
+
+    Parameters
+    ----------
+    model : fitted model
+    request : SearchRequest
+        With one list of label ids for all calls.
+    items : array (d,), optional
+        The label of each feature that is an item, else -1: labels to leave out.
+    """
+    sets = {"candidates": request.candidates, "exclude": request.exclude}
+    given = {name: model.label_set(ids, packed=name == "candidates") for name, ids in sets.items() if ids is not None}
+    seen = {} if items is None else {"label_of_feature": items}
+    return partial(model.searcher_.predictor(replace(request, candidates=None, exclude=None), **seen), **given)
 
 
 class LabelRulesMixin:
@@ -56,12 +88,7 @@ class LabelRulesMixin:
 
     def vocabulary_set(self, labels: Any) -> Any:
         """Return the label ids of a vocabulary set such as "@Places"; return other values unchanged."""
-        if not isinstance(labels, str) or not labels.startswith(SET_MARK):
-            return labels
-        if self.label_relations_ is None:
-            message = f"{labels}: the model was fitted without a SKOS vocabulary, which would name sets of labels"
-            raise InputError(message)
-        return self.label_relations_.labels_of(labels.removeprefix(SET_MARK))
+        return labels_of_vocabulary(labels, self.label_relations_)
 
     def label_weights(self, weights: Any) -> _core.LabelWeights:
         """Return weights of labels prepared for many searches, as `label_weight` of this model and its predictors.

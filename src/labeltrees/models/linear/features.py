@@ -224,6 +224,26 @@ def labels_of_features(model: Any) -> Any:
     return labels
 
 
+def seen_labels(points: Any, label_of: Any, n_labels: int, others: Any = None) -> Any:
+    """Return the labels of the items of each point, and `others` for every point, as a CSR matrix (n, L).
+
+    Parameters
+    ----------
+    points : csr matrix (n, d)
+    label_of : array (d,)
+        The label of each feature that is an item, else -1.
+    n_labels : int
+    others : list of label ids, optional
+    """
+    n = points.shape[0]
+    rows, labels = np.repeat(np.arange(n), np.diff(points.indptr)), np.asarray(label_of)[points.indices]
+    rows, labels = rows[labels >= 0], labels[labels >= 0]
+    if others is not None:
+        rows = np.concatenate([rows, np.repeat(np.arange(n), len(others))])
+        labels = np.concatenate([labels, np.tile(np.asarray(others, labels.dtype), n)])
+    return sp.csr_array((np.ones(len(rows), np.float32), (rows, labels)), shape=(n, n_labels))
+
+
 def labels_of_items(encoder: Encoder | None, names: Any) -> Any:
     """Return for each feature the label that is the same item, or -1, as int32 (d,); None if no feature is an item."""
     if encoder is None or names is None:
