@@ -104,7 +104,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     for name in options.sets:
-        train, test = read(name, True, options.points, options.queries)
+        train, test = read(name, True, options.points, options.queries, validation=False)
         for seed in range(options.seeds):
             print(f"\n**{name}**: {len(train[0]):,} texts, {len(test[0]):,} queries, lost labels of seed {seed}\n")
             compare(train, test, seed, options.jobs, options.repeats)

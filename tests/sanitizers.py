@@ -11,7 +11,7 @@ def command_variables() -> dict[str, str]:
     """Return the environment of a command: without ThreadSanitizer, on the installed package.
 
     After a fork of a process with threads, ThreadSanitizer delivers no signals: workers of a server would not stop.
-    Shells crash when it is preloaded.
+    Shells crash when it is preloaded, and pages of the guide take more than ten minutes.
     """
     left_out = ("LD_PRELOAD", "PYTHONPATH") if WITH_THREAD_SANITIZER else ()
     return {name: value for name, value in os.environ.items() if name not in left_out}

@@ -20,8 +20,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.sanitizers import command_variables
-
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -202,7 +200,7 @@ def run_python(block: Block, page: str, names: dict[str, Any]) -> None:
 
 @contextlib.contextmanager
 def _server(command: str) -> Iterator[None]:
-    process = subprocess.Popen(["/bin/sh", "-c", f"exec {command}"], env=command_variables())
+    process = subprocess.Popen(["/bin/sh", "-c", f"exec {command}"])
     try:
         for _ in range(300):
             with contextlib.suppress(OSError), urllib.request.urlopen(f"{_SERVER}/ready", timeout=2):
@@ -233,8 +231,7 @@ def _run_line(line: str, servers: contextlib.ExitStack) -> None:
         print(f"    {line}", flush=True)
         # A preloaded sanitizer makes curl hang.
         line = line.replace("curl ", "LD_PRELOAD= curl --silent --show-error --fail ")
-        outputs: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
-        done = subprocess.run(["/bin/sh", "-c", line], env=command_variables(), **outputs)
+        done = subprocess.run(["/bin/sh", "-c", line], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         if done.returncode != 0:
             sys.exit(done.stderr or f"exit code {done.returncode}")
 

@@ -18,7 +18,7 @@ import pytest
 import labeltrees as lt
 from labeltrees.cli.main import cli
 from tests.docs.pages import DOCS, GIVEN, ROOT, blocks_of, extras_of, pages_with_blocks, run_python, shell_lines
-from tests.sanitizers import WITH_THREAD_SANITIZER
+from tests.sanitizers import WITH_THREAD_SANITIZER, command_variables
 
 EXTRAS = set(tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"])
 
@@ -54,7 +54,7 @@ def test_the_commands_of_the_worked_page_run(tmp_path: Path) -> None:
         if place.connect_ex(("127.0.0.1", 8000)) == 0:
             pytest.skip("port 8000 is in use")
     command = [sys.executable, "-m", "tests.docs.pages", "docs/ten-minutes.md"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(command, cwd=ROOT, env=command_variables(), capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout.count("labeltrees") >= 9
     assert done.stdout.count("curl") >= 3
