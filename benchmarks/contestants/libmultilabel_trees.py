@@ -1,6 +1,7 @@
 """LibMultiLabel's linear trees: settings are n_trees and, for prediction, beam_size.
 
 It returns a dense vector of all labels' scores per query, so queries go in blocks; finding the k best is timed, too.
+Its k-means fails if a label has no point, so such labels are left out.
 """
 
 import os
@@ -23,14 +24,15 @@ def path_of(request):
 
 
 def train(request):
+    known = np.flatnonzero(np.diff(Y.tocsc().indptr))
     n_trees, options = request["settings"]["n_trees"], f"-s 1 -B 1 -q -m {request['threads']}"
     np.random.seed(request["seed"])  # noqa: NPY002  its k-means has no other seed
     if n_trees > 1:
-        model = linear.train_ensemble_tree(Y, X, options, n_trees=n_trees, seed=request["seed"])
+        model = linear.train_ensemble_tree(Y[:, known], X, options, n_trees=n_trees, seed=request["seed"])
     else:
-        model = linear.train_tree(Y, X, options)
+        model = linear.train_tree(Y[:, known], X, options)
     with open(path_of(request), "wb") as file:
-        pickle.dump(model, file, protocol=5)
+        pickle.dump((model, known), file, protocol=5)
 
 
 def open_model(request):
@@ -39,11 +41,12 @@ def open_model(request):
     return os.path.getsize(path_of(request))
 
 
-def best_labels(model, rows, beam, k):
+def best_labels(opened, rows, beam, k):
+    model, known = opened
     scores = np.asarray(model.predict_values(rows, beam_width=beam))
     some = np.argpartition(-scores, k, axis=1)[:, :k]
     order = np.argsort(-np.take_along_axis(scores, some, axis=1), axis=1, kind="stable")
-    return np.take_along_axis(some, order, axis=1)
+    return known[np.take_along_axis(some, order, axis=1)]
 
 
 def batch(request):
