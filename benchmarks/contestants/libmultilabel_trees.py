@@ -1,4 +1,4 @@
-"""LibMultiLabel's linear trees: settings are n_trees and, for prediction, beam_size.
+"""LibMultiLabel's linear trees: settings are, for prediction, beam_size.
 
 It returns a dense vector of all labels' scores per query, so queries go in blocks; finding the k best is timed, too.
 Its k-means fails if a label has no point, so such labels are left out.
@@ -25,12 +25,8 @@ def path_of(request):
 
 def train(request):
     known = np.flatnonzero(np.diff(Y.tocsc().indptr))
-    n_trees, options = request["settings"]["n_trees"], f"-s 1 -B 1 -q -m {request['threads']}"
     np.random.seed(request["seed"])  # noqa: NPY002  its k-means has no other seed
-    if n_trees > 1:
-        model = linear.train_ensemble_tree(Y[:, known], X, options, n_trees=n_trees, seed=request["seed"])
-    else:
-        model = linear.train_tree(Y[:, known], X, options)
+    model = linear.train_tree(Y[:, known], X, f"-s 1 -B 1 -q -m {request['threads']}")
     with open(path_of(request), "wb") as file:
         pickle.dump((model, known), file, protocol=5)
 
