@@ -41,7 +41,7 @@ def test_the_report_compares_ours_with_the_best_peer(data, capsys):
     assert "| PECOS |" in printed
     assert "ours, default minus the best peer: P@1" in printed
     assert "the fastest of them takes 0.5 times as long per query" in printed
-    assert "Not measured: ours, neighbours" in printed
+    assert "Not measured: ours, choose" in printed
 
 
 @pytest.mark.parametrize(

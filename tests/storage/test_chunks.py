@@ -309,16 +309,17 @@ def test_a_query_that_ceilings_do_not_hold_for_is_searched_without(low_node, fea
     assert scores[0] > 0.9
 
 
-def test_a_feature_given_twice_is_searched_without():
-    """The sum of its values may make the query longer than 1."""
+def test_a_feature_given_twice_is_searched_like_the_sum_of_its_values():
     ptr, children = np.array([0, 2, 3]), np.array([~0, 1, ~1], np.int32)
     tree = type("Tree", (), {"child_ptr": ptr, "children": children, "n_labels": 2})()
     weights = LinearWeights(
         np.array([0, 0, 0, 1]), np.zeros(1, np.int32), np.array([10], np.float32), np.array([1, 6, -9.5], np.float32)
     )
     store = replace(pack_chunks(tree, weights, 1, [2, 1]), ceilings=logistic_ceilings(tree, weights))
-    twice = np.zeros(2, np.int32), np.ones(2, np.float32)
-    assert searcher(store).predictor(1)(*twice)[0].tolist() == [1]
+    answer = searcher(store).predictor(2)
+    twice, once = answer(np.zeros(2, np.int32), np.ones(2, np.float32)), answer(np.zeros(1, np.int32), np.array([2.0]))
+    assert twice[0].tolist() == once[0].tolist() == [0, 1]
+    assert twice[1].tolist() == once[1].tolist()
 
 
 def test_ceilings_are_for_unit_length_and_the_logistic_loss_only(low_node):

@@ -136,8 +136,8 @@ def choose(
     the same points (at most 5,000 of them). A model trained on texts also predicts from texts. With --cluster, the
     models to compare are trained as tasks of a Dask cluster, and all are timed on one of its workers.
 
-    --exclude-seen, --candidates, --exclude, --limit-per, --label-weight and --diversity are those of labeltrees
-    evaluate: they hold for the metrics and times of all models, and for the baselines (except --diversity).
+    The rules of labeltrees evaluate, such as --exclude-seen and --candidates, hold for the metrics and times of all
+    models and for the baselines (except --diversity). Their options are shown by --help-all.
     """
     hide_memory_log()
     check_output(output)

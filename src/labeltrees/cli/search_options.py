@@ -191,7 +191,7 @@ class RuleOptions:
         return {name: value for name, value in vars(self).items() if value}
 
 
-def rule_options(command: Any) -> Any:
+def rule_options(command: Any, cls: type[click.Option] = click.Option) -> Any:
     """Add the options for which labels may be returned; the command gets them as one RuleOptions named `rules`."""
 
     @functools.wraps(command)
@@ -199,7 +199,7 @@ def rule_options(command: Any) -> Any:
         rules = RuleOptions(**{item.name: parameters.pop(item.name) for item in fields(RuleOptions)})
         return command(*arguments, rules=rules, **parameters)
 
-    label_set = functools.partial(click.option, metavar="LABEL|FILE|@NAME", multiple=True)
+    label_set = functools.partial(click.option, metavar="LABEL|FILE|@NAME", multiple=True, cls=cls)
     options = [
         label_set(
             "--candidates",
@@ -207,16 +207,18 @@ def rule_options(command: Any) -> Any:
             "type or collection of the model's SKOS vocabulary.",
         ),
         label_set("--exclude", help="Labels that must not be returned, in the same form."),
-        click.option("--exclude-seen", is_flag=True, help="Leave out the items of each point."),
+        click.option("--exclude-seen", is_flag=True, cls=cls, help="Leave out the items of each point."),
         click.option(
             "--limit-per",
             metavar="FILE:M",
+            cls=cls,
             help="At most M labels of each group, such as a brand. FILE has lines label TAB group.",
         ),
         click.option(
             "--label-weight",
             "--boost",
             metavar="FILE|propensity",
+            cls=cls,
             help="Multiply the scores of labels. FILE has lines label TAB weight; other labels have weight 1. "
             "propensity: 1 / propensity, which gives the best lists for PSP.",
         ),

@@ -88,7 +88,8 @@ def sweep(
     --test-share another share. Simple baselines are measured on the same points (at most 5,000 of them). --cover and
     --path can be repeated. With --folder, an interrupted sweep continues where it stopped. With --cluster, the models
     are trained as tasks of a Dask cluster, and all are timed on one worker; all workers must have access to --folder.
-    The rules of labeltrees evaluate (--exclude-seen, --candidates, ...) hold for models, times and baselines.
+    The rules of labeltrees evaluate (--exclude-seen, --candidates, ...; --help-all shows them) hold for models, times
+    and baselines.
     """
     hide_memory_log()
     check_parent_folder(output)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ from typing import Any
 
 import click
 
+from labeltrees.cli.command import RareOption
 from labeltrees.cli.data_options import data_options
 from labeltrees.cli.options import (
     Decorator,
@@ -83,7 +85,7 @@ tuning_options = add_options(
             help="Keep finished settings in this folder; an interrupted run continues from there.",
         ),
         classifier_options(LabelTreeClassifier, skip=_SKIPPED, daily=False),
-        rule_options,
+        functools.partial(rule_options, cls=RareOption),
         setting_options(SearchRequest, only=("diversity",)),
         seed_option,
         jobs_option,

@@ -18,7 +18,7 @@ from labeltrees.data.encoders import ColumnEncoder, Encoder, ItemEncoder, TextEn
 from labeltrees.data.label_texts import read_label_texts
 from labeltrees.data.tfidf import are_tokens, learn_part
 from labeltrees.data.tfidf_parameters import TfidfParameters, union_parts
-from labeltrees.data.tfidf_state import TfidfState, UnionState
+from labeltrees.data.tfidf_state import LABEL_WORDS, TfidfState, UnionState
 from labeltrees.errors import InputError
 from labeltrees.models.common.error_costs import point_costs
 from labeltrees.models.common.given import FitArguments, arguments_of
@@ -241,10 +241,12 @@ def _grow_words(encoder: TextEncoder, texts: Any, given: FitArguments, n_points:
     if texts:
         seen = [_learned(part.parameters, texts) for part in union_parts(clone(vectorizer))]
     elif isinstance(given.encoder, TextEncoder) and _same_kinds(given.encoder.vectorizer.get_state(), state):
-        seen = list(given.encoder.vectorizer.get_state().parts)  # prepared logs have features made from their own words
+        # Prepared logs have features made from their own words.
+        seen = [*_own_parts(given.encoder.vectorizer.get_state())]
     else:
         return encoder
     n_texts = len(texts) if texts else given.X.shape[0]
+    seen += [None] * (len(state.parts) - len(seen))  # words of label texts stay as they are
     parts = [_with_terms_of(old, own, n_points, n_texts) for old, own in zip(state.parts, seen, strict=True)]
     if parts == state.parts:
         return encoder
@@ -255,8 +257,15 @@ def _grow_words(encoder: TextEncoder, texts: Any, given: FitArguments, n_points:
 
 def _same_kinds(state: UnionState, other: UnionState) -> bool:
     """Return whether two vectorizers make the same kinds of terms, perhaps with different vocabularies."""
-    kinds = [[part.settings for part in own.parts] for own in (state, other)]
-    return state.part_names == other.part_names and kinds[0] == kinds[1]
+    kinds = [[part.settings for part in _own_parts(own)] for own in (state, other)]
+    names = [[name for name in own.part_names or [] if name != LABEL_WORDS] for own in (state, other)]
+    return names[0] == names[1] and kinds[0] == kinds[1]
+
+
+def _own_parts(state: UnionState) -> list[TfidfState]:
+    """Return the parts of a vectorizer without that for words of label texts."""
+    is_last = state.part_names is not None and state.part_names[-1] == LABEL_WORDS
+    return list(state.parts[:-1] if is_last else state.parts)
 
 
 def _learned(parameters: TfidfParameters, texts: Any) -> TfidfState | None:
