@@ -136,8 +136,8 @@ def choose(
     the same points (at most 5,000 of them). A model trained on texts also predicts from texts. With --cluster, the
     models to compare are trained as tasks of a Dask cluster, and all are timed on one of its workers.
 
-    The rules of labeltrees evaluate, such as --exclude-seen and --candidates, hold for the metrics and times of all
-    models and for the baselines (except --diversity). Their options are shown by --help-all.
+    The rules of labeltrees evaluate, such as seen items to leave out, hold for the metrics and times of all models, and
+    for the baselines (except the one for diversity). Their options are shown by --help-all.
     """
     hide_memory_log()
     check_output(output)
