@@ -33,7 +33,7 @@ import labeltrees as lt
 from benchmarks.measures import best_times, precisions
 from benchmarks.paper.datasets import load_git
 from benchmarks.paper.records import append, read
-from benchmarks.scale.shapes import POINTS_PER_PART, SHAPES, load_shape
+from benchmarks.scale.shapes import SHAPES, write_shape
 from benchmarks.shared_data import ROOT, share_of
 from benchmarks.tables import print_head, slashed
 
@@ -55,26 +55,28 @@ GOALS = {"train": 1.6, "query": 1.5}  # times the value at a tenth of the data
 
 
 def load_run(run: str) -> tuple[lt.Dataset, lt.Dataset]:
-    """Return the training and test points of a run."""
-    name, percent = run.rsplit(":", 1)
-    if name in SHAPES:
-        return load_shape(name, float(percent) / 100)
+    """Return the training and test points of a run on git-commits."""
+    percent = run.rsplit(":", 1)[1]
     train, test = load_git(by_time=False)
     return (train, test) if float(percent) == 100 else share_of(train, test, float(percent) / 100)
 
 
 def write_data(run: str, folder: Path) -> dict[str, Any]:
     """Write the points of a run, and return their numbers."""
-    train, test = load_run(run)
+    name, percent = run.rsplit(":", 1)
+    train: Any
+    if name in SHAPES:
+        test = write_shape(name, folder / "train", float(percent) / 100)
+        train = lt.open_parts(folder / "train")
+        n_pairs = sum(part.n_pairs for part in train.manifest.parts)
+    else:
+        train, test = load_run(run)
+        n_pairs = int(train.Y.nnz)
+        for part, matrix in (("X", train.X), ("Y", train.Y)):
+            sparse.save_npz(folder / f"train_{part}.npz", matrix, compressed=False)
     some = np.sort(np.random.default_rng(0).permutation(test.n_points)[:QUERIES])
     for part, matrix in (("X", test.X[some]), ("Y", test.Y[some])):
         sparse.save_npz(folder / f"test_{part}.npz", matrix, compressed=False)
-    if run.split(":")[0] in SHAPES:
-        lt.write_parts(train, folder / "train", POINTS_PER_PART)
-    else:
-        for part, matrix in (("X", train.X), ("Y", train.Y)):
-            sparse.save_npz(folder / f"train_{part}.npz", matrix, compressed=False)
-    n_pairs = int(train.Y.nnz)
     return {"points": train.n_points, "features": train.n_features, "labels": train.n_labels, "pairs": n_pairs}
 
 

@@ -11,6 +11,7 @@ on disk, in parts; the model is the same.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import multiprocessing
 import resource
@@ -37,6 +38,7 @@ ELSEWHERE = 0.1  # share of label occurrences in points of another topic
 MOST_IN_TOPIC = 100  # further occurrences of a very frequent label go to random topics, as best sellers do
 WORDS_PER_LABEL, WORDS_PER_OCCURRENCE, NOISE_WORDS = 12, 5, 4
 POINTS_PER_PART = 250_000
+_BLOCK = 2**22  # occurrences whose words are drawn at once
 
 
 class Shape(NamedTuple):
@@ -73,18 +75,72 @@ def make_data(shape: Shape, seed: int = 0) -> tuple[lt.Dataset, lt.Dataset]:
     topic and cut into points of 1 + Poisson labels, so that a point's labels are of one topic, except for those that
     move to a random topic first: a tenth of all, and most occurrences of the very frequent labels.
     """
+    drawn = _draw(shape, seed)
+    n_points = shape.n_train + shape.n_test
+    X, Y = drawn.rows(0, n_points)
+    _weigh(X, np.bincount(X.indices, minlength=shape.n_features), n_points)
+    train, test = slice(shape.n_test, None), slice(0, shape.n_test)
+    return lt.Dataset(X[train], Y[train]), lt.Dataset(X[test], Y[test])
+
+
+def write_shape(name: str, folder: Path, scale: float = 1.0, seed: int = 0) -> lt.Dataset:
+    """Write the training points of `load_shape` in parts, block by block, and return the test points."""
+    shape = SHAPES[name].scaled(scale)
+    drawn, n_points = _draw(shape, seed), shape.n_train + shape.n_test
+    starts = [0, *range(shape.n_test, n_points, POINTS_PER_PART), n_points]
+    blocks = list(itertools.pairwise(starts))
+    found = np.zeros(shape.n_features, np.int64)
+    for first, last in blocks:
+        found += np.bincount(drawn.rows(first, last)[0].indices, minlength=shape.n_features)
+    test = None
+    with lt.PartsWriter(folder, shape.n_features, shape.n_labels, points_per_part=POINTS_PER_PART) as writer:
+        for first, last in blocks:
+            X, Y = drawn.rows(first, last)
+            _weigh(X, found, n_points)
+            if test is None:
+                test = lt.Dataset(X, Y)
+            else:
+                writer.add(X, Y)
+    assert test is not None
+    return test
+
+
+class Drawn(NamedTuple):
+    """What points are made of: the labels and words of their occurrences, and noise words.
+
+    Occurrences are sorted by point; `ends` are their ends (n_points + 1).
+    """
+
+    shape: Shape
+    ends: NDArray[np.int64]
+    labels: NDArray[np.int32]
+    words: NDArray[np.int32]
+    noise: NDArray[np.int32]
+
+    def rows(self, first: int, last: int) -> tuple[sp.csr_array, sp.csr_array]:
+        """Return the number of each word and the labels of the points from `first` to `last`."""
+        n, (begin, end) = last - first, self.ends[[first, last]]
+        rows = np.repeat(np.arange(n), np.diff(self.ends[first : last + 1]))
+        Y = _summed(rows, self.labels[begin:end], (n, self.shape.n_labels))
+        Y.data[:] = 1
+        of_words = np.concatenate([np.repeat(rows, WORDS_PER_OCCURRENCE), np.repeat(np.arange(n), NOISE_WORDS)])
+        words = np.concatenate([self.words[begin:end].ravel(), self.noise[first:last].ravel()])
+        return _summed(of_words, words, (n, self.shape.n_features)), Y
+
+
+def _draw(shape: Shape, seed: int) -> Drawn:
     rng = np.random.default_rng(seed)
     n_points = shape.n_train + shape.n_test
     sizes = 1 + rng.poisson(shape.labels_per_point - 1, n_points)
     labels, topics = _occurrences(shape, int(sizes.sum()), rng)
     order = np.lexsort((rng.random(len(labels)), topics))
-    labels = labels[order]
+    labels = labels[order].astype(np.int32)
     points = np.repeat(rng.permutation(n_points), sizes)[: len(labels)]  # neighbours of a topic are not in file order
-    Y = _summed(points, labels, np.ones(len(labels), np.float32), (n_points, shape.n_labels))
-    Y.data[:] = 1
-    X = _features(points, labels, shape, rng)
-    train, test = slice(shape.n_test, None), slice(0, shape.n_test)
-    return lt.Dataset(X[train], Y[train]), lt.Dataset(X[test], Y[test])
+    words = _words(labels, shape, rng)
+    noise = power_law(rng, shape.n_features, n_points * NOISE_WORDS, 1.05).astype(np.int32)
+    order = np.argsort(points, kind="stable")
+    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(points, minlength=n_points))])
+    return Drawn(shape, ends, labels[order], words[order], noise.reshape(n_points, NOISE_WORDS))
 
 
 def _occurrences(shape: Shape, n: int, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -102,34 +158,33 @@ def _occurrences(shape: Shape, n: int, rng: np.random.Generator) -> tuple[NDArra
     return labels, topics
 
 
-def _features(
-    points: NDArray[np.int64], labels: NDArray[np.int64], shape: Shape, rng: np.random.Generator
-) -> sp.csr_array:
-    """Return tf-idf rows of length 1: words of the labels, and noise words that follow a power law."""
-    n_points, d = shape.n_train + shape.n_test, shape.n_features
-    n_topics = max(1, shape.n_labels // LABELS_PER_TOPIC)
+def _words(labels: NDArray[np.int32], shape: Shape, rng: np.random.Generator) -> NDArray[np.int32]:
+    """Return the words of each occurrence: a third of a label's words are its own, the others its topic's."""
+    d, n_topics = shape.n_features, max(1, shape.n_labels // LABELS_PER_TOPIC)
     topic_words = rng.integers(0, d, (n_topics, 64), dtype=np.int32)
-    words = rng.integers(0, d, (shape.n_labels, WORDS_PER_LABEL), dtype=np.int32)  # a third are the label's own
+    words = rng.integers(0, d, (shape.n_labels, WORDS_PER_LABEL), dtype=np.int32)
     shared = 2 * WORDS_PER_LABEL // 3
     topic = np.arange(shape.n_labels) % n_topics
     words[:, :shared] = topic_words[topic[:, None], rng.integers(0, 64, (shape.n_labels, shared))]
-    drawn = rng.integers(0, WORDS_PER_LABEL, (len(labels), WORDS_PER_OCCURRENCE))
-    of_labels = words[labels[:, None], drawn].ravel()
-    noise = power_law(rng, d, n_points * NOISE_WORDS, 1.05).astype(np.int32)
-    rows = np.concatenate([np.repeat(points, WORDS_PER_OCCURRENCE), np.repeat(np.arange(n_points), NOISE_WORDS)])
-    columns = np.concatenate([of_labels, noise])
-    X = _summed(rows, columns, np.ones(len(rows), np.float32), (n_points, d))
-    found = np.bincount(X.indices, minlength=d)
+    drawn = np.empty((len(labels), WORDS_PER_OCCURRENCE), np.int32)
+    for first in range(0, len(labels), _BLOCK):
+        block = labels[first : first + _BLOCK]
+        places = rng.integers(0, WORDS_PER_LABEL, (len(block), WORDS_PER_OCCURRENCE))
+        drawn[first : first + _BLOCK] = words[block[:, None], places]
+    return drawn
+
+
+def _weigh(X: sp.csr_array, found: NDArray[np.int64], n_points: int) -> None:
+    """Turn numbers of words into tf-idf rows of length 1; `found` has the number of points with each word."""
     X.data = ((1 + np.log(X.data)) * (1 + np.log((1 + n_points) / (1 + found)))[X.indices]).astype(np.float32)
     lengths = np.sqrt(np.add.reduceat(X.data.astype(np.float64) ** 2, X.indptr[:-1]))
     X.data /= np.repeat(lengths, np.diff(X.indptr)).astype(np.float32)
-    return X
 
 
-def _summed(
-    rows: NDArray[np.int64], columns: NDArray[Any], data: NDArray[np.float32], shape: tuple[int, int]
-) -> sp.csr_array:
-    matrix = sp.csr_array((data, (rows.astype(np.int32), columns.astype(np.int32))), shape=shape)
+def _summed(rows: NDArray[np.int64], columns: NDArray[Any], shape: tuple[int, int]) -> sp.csr_array:
+    """Return how often each pair of row and column occurs."""
+    ones = np.ones(len(rows), np.float32)
+    matrix = sp.csr_array((ones, (rows.astype(np.int32), columns.astype(np.int32))), shape=shape)
     matrix.sum_duplicates()
     return matrix
 
@@ -140,7 +195,7 @@ def measure(name: str, tradeoff: float, scale: float, n_jobs: int, max_memory: s
     model = lt.LabelTreeClassifier.parabel(tradeoff=tradeoff, n_jobs=n_jobs)
     if max_memory is None:
         train, test = load_shape(name, scale)
-        facts = _facts(train, test)
+        facts = _facts(train.Y, test)
         made, processor = time.perf_counter(), time.process_time()
         model.fit(train.X, train.Y)
         seconds, processor = time.perf_counter() - made, time.process_time() - processor
@@ -171,20 +226,23 @@ def measure(name: str, tradeoff: float, scale: float, n_jobs: int, max_memory: s
 
 
 def _write_parts(name: str, scale: float, folder: str) -> dict[str, Any]:
-    train, test = load_shape(name, scale)
-    lt.write_parts(train, Path(folder) / "train", POINTS_PER_PART)
+    train = Path(folder) / "train"
+    test = write_shape(name, train, scale)
     lt.write_parts(test, Path(folder) / "test", test.n_points)
-    return _facts(train, test)
+    parts = lt.open_parts(train).parts
+    Y = sp.vstack([part.matrices()[1] for part in parts], format="csr")
+    return _facts(Y, test)
 
 
-def _facts(train: lt.Dataset, test: lt.Dataset) -> dict[str, Any]:
+def _facts(Y: sp.csr_array, test: lt.Dataset) -> dict[str, Any]:
+    """Return the numbers of a set, with the labels of its training points."""
     return {
-        "points": train.n_points,
-        "features": train.n_features,
-        "labels": train.n_labels,
+        "points": Y.shape[0],
+        "features": test.n_features,
+        "labels": test.n_labels,
         "test_points": test.n_points,
-        "labels_per_point": round(train.Y.nnz / train.n_points, 3),
-        "top_percent": round(imbalance(train.Y).top_percent, 4),
+        "labels_per_point": round(Y.nnz / Y.shape[0], 3),
+        "top_percent": round(imbalance(Y).top_percent, 4),
     }
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import labeltrees as lt
-from benchmarks.scale.shapes import SHAPES, load_shape
+from benchmarks.scale import shapes
+from benchmarks.scale.shapes import SHAPES, load_shape, write_shape
 
 
 @pytest.fixture(scope="module")
@@ -51,3 +53,16 @@ def test_a_seed_gives_the_same_data():
     assert (first.X != second.X).nnz == 0
     assert (first.Y != second.Y).nnz == 0
     assert (first.Y != other.Y).nnz > 0
+
+
+def test_points_written_in_parts_are_the_same(data, tmp_path, monkeypatch):
+    monkeypatch.setattr(shapes, "POINTS_PER_PART", 2000)
+    train, test = data
+    found = write_shape("amazon-1m-shape", tmp_path / "parts", 0.005)
+    pairs = [(found.X, test.X), (found.Y, test.Y)]
+    parts = [part.matrices() for part in lt.open_parts(tmp_path / "parts").parts]
+    assert len(parts) == 4
+    pairs += [(sp.vstack(own), whole) for own, whole in zip(zip(*parts, strict=True), (train.X, train.Y), strict=True)]
+    for own, whole in pairs:
+        for name in ("indptr", "indices", "data"):
+            np.testing.assert_array_equal(getattr(own.tocsr(), name), getattr(whole, name))
