@@ -273,6 +273,8 @@ def setting(**values):
         (put(n_labels=13), "class_weight"),
         (put(n_features=0), "n_features"),
         (put(n_features=41), "number of features"),
+        (put(stats={"renamed": ["old", "new"]}), "renamed must be an object of names"),
+        (put(stats={"renamed": {"old": 3}}), "renamed must be an object of names"),
         (put(n_trees=0), "n_trees"),
         (put(n_trees=3), "tree2"),
         (put(n_trees=2**31 - 1), "tree2"),

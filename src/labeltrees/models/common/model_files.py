@@ -154,6 +154,9 @@ class ModelReader:
             self.fail(f"{LABELS} must be one of {CLASSES}, {NUMBERS}")
         if not isinstance(self.parameters["stats"], dict):
             self.fail("stats must be an object")
+        renamed = self.parameters["stats"].get("renamed", {})
+        if not isinstance(renamed, dict) or not all(isinstance(name, str) for name in renamed.values()):
+            self.fail("renamed must be an object of names")
 
     def check_counts(self, names: tuple[str, ...], largest: int) -> None:
         """Refuse counts that are not integers from 1 to `largest`."""
