@@ -15,7 +15,7 @@ RESULTS = Path(__file__).resolve().parent.parent / "results"
 PANELS = {"batch": "batch, one thread", "single": "single calls, median"}
 CONTESTANTS = [OURS, OURS_TEXT, "PECOS", "omikuji", "napkinXC", "LibMultiLabel", "fastText"]
 COLOUR_OF = dict(zip(CONTESTANTS, (COLOURS[0], COLOURS[4], *COLOURS[1:4], *COLOURS[5:7]), strict=True))
-SHAPES = ("circle", "triangle-up", "square", "diamond", "cross", "stroke", "triangle-down")
+SHAPES = ("circle", "triangle-up", "square", "diamond", "cross", "triangle-right", "triangle-down")
 SHAPE_OF = dict(zip(CONTESTANTS, SHAPES, strict=True))
 WIDTH, HEIGHT = 430, 330
 # A contestant is shown if its best precision is at most FAR below the best of all; the axis starts BELOW under it.
