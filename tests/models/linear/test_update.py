@@ -294,29 +294,29 @@ FRUIT = ["red apples", "green apple", "ripe pears", "green pear"] * 5
 FRUIT_LABELS = [["apple"], ["apple"], ["pear"], ["pear"]] * 5
 
 
-def told(kind, texts):
+def as_given(kind, texts):
     return [text.split() for text in texts] if kind == "tokens" else list(texts)
 
 
 @pytest.mark.parametrize("kind", VECTORIZERS)
 @pytest.mark.parametrize("with_replay", [True, False], ids=["replay", "alone"])
 def test_new_words_get_columns_in_every_part_of_a_vectorizer(kind, with_replay, tmp_path):
-    texts, labels = told(kind, FRUIT), FRUIT_LABELS
+    texts, labels = as_given(kind, FRUIT), FRUIT_LABELS
     model = lt.LabelTreeClassifier(C=1.0, vectorizer=VECTORIZERS[kind]).fit(texts, labels)
     for word, name in [("figs", "fig"), ("quinces", "quince"), ("yams", "yam")]:
         before = model.vectorizer_
-        scores = model.predict_topk(told(kind, FRUIT), 2, candidates=["apple", "pear"])[1]
-        new = told(kind, [f"dried {word}", f"ripe {word}"] * 4)
+        scores = model.predict_topk(as_given(kind, FRUIT), 2, candidates=["apple", "pear"])[1]
+        new = as_given(kind, [f"dried {word}", f"ripe {word}"] * 4)
         replay = (texts, labels) if with_replay else None
         report = model.update(new, [[name], [name, "pear"]] * 4, replay=replay)
         texts, labels = texts + new, labels + [[name], [name, "pear"]] * 4
         assert report.n_new_features == model.n_features_in_ - before.get_state().n_features > 0
-        assert_known_terms_are_the_same(before, model.vectorizer_, told(kind, FRUIT))
+        assert_known_terms_are_the_same(before, model.vectorizer_, as_given(kind, FRUIT))
         if not with_replay:
             np.testing.assert_allclose(
-                model.predict_topk(told(kind, FRUIT), 2, candidates=["apple", "pear"])[1], scores, rtol=1e-5
+                model.predict_topk(as_given(kind, FRUIT), 2, candidates=["apple", "pear"])[1], scores, rtol=1e-5
             )
-        questions = told(kind, [f"{word} dry", "a green pear", "an apple"])
+        questions = as_given(kind, [f"{word} dry", "a green pear", "an apple"])
         assert model.predict_topk(questions, 1)[0].ravel().tolist() == [name, "pear", "apple"]
         model.save(tmp_path / "model")
         loaded = lt.load(tmp_path / "model", verify=True)
@@ -330,7 +330,7 @@ def test_new_words_get_columns_in_every_part_of_a_vectorizer(kind, with_replay, 
         return
     names = model.vectorizer_.get_feature_names_out().tolist()
     assert len(set(names)) == len(names) == model.n_features_in_
-    found = model.explain(told(kind, ["quinces"])[0], "quince")
+    found = model.explain(as_given(kind, ["quinces"])[0], "quince")
     assert any("quinc" in str(name) for name in np.ravel(found.contributions).tolist())
 
 
