@@ -18,7 +18,8 @@ from labeltrees.tree.splits import EmbeddingRows, embedding_rows, own_rows
 RANGES = 16  # aim at this many or more, to keep all workers of a small cluster busy
 LEAST_VALUES = 1_000_000  # minimum per range: about 0.05 s
 # If the rows of all labels' points have more values than this (8 GiB), each label keeps its largest values, at most
-# this number divided by the number of labels. For 10 million labels that is 107 values, with which a machine of 12 GiB can build the tree (decision 2).
+# this number divided by the number of labels. For 10 million labels that is 107 values, with which a machine of 12 GiB
+# can build the tree (decision 2).
 MOST_VALUES = 2**30
 BYTES_PER_VALUE = 28  # of the points of a range: the rows (8), the block of the part (8), and sums and results (12)
 
