@@ -12,7 +12,8 @@ import re
 import sys
 from collections.abc import Callable
 from functools import lru_cache
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -129,14 +130,31 @@ def load_git(by_time: bool) -> Pair:
     Items of a single commit are left out. 5 % of the commits are for test: drawn at random, or the last ones.
     """
     name = "git-commits by time" if by_time else "git-commits"
-    events = data_folder("git-commits") / "events.csv.xz"
-    settings = {"min_engagement": 0, "min_item_contexts": 2, "features": VECTORIZER}
-    settings |= {"test_since": GIT_CUT} if by_time else {"test_share": 0.05}
-    columns = lt.Columns(feature_column="query")
-    train, test = cached_pair(
-        name, [events.stat().st_size, repr(settings)], lambda: lt.prepare_logs(events, columns, **settings)
-    )
+    settings = _git_settings(by_time)
+    source = [_git_events().stat().st_size, repr(settings)]
+    train, test = cached_pair(name, source, lambda: prepare_git(settings))
     return lt.Dataset(train.X, train.Y), lt.Dataset(test.X, test.Y)
+
+
+def load_git_texts() -> list[tuple[list[str], list[list[str]]]]:
+    """Return texts and labels of the same training and test points, split at random."""
+    return [
+        ([str(text) for text in part.texts], [part.labels_of(row) for row in range(part.n_points)])
+        for part in prepare_git(_git_settings(by_time=False))
+    ]
+
+
+def prepare_git(settings: dict[str, Any]) -> PreparedLogs:
+    return lt.prepare_logs(_git_events(), lt.Columns(feature_column="query"), **settings)
+
+
+def _git_events() -> Path:
+    return data_folder("git-commits") / "events.csv.xz"
+
+
+def _git_settings(by_time: bool) -> dict[str, Any]:
+    how = {"test_since": GIT_CUT} if by_time else {"test_share": 0.05}
+    return {"min_engagement": 0, "min_item_contexts": 2, "features": VECTORIZER, **how}
 
 
 # name: training points, features, labels, test points, labels per point

@@ -8,7 +8,7 @@ training texts, for Huffman's tree and tradeoffs of the paper's grid. The rest i
 tradeoff, and the test split gives the figures. Several numbers of epochs show where precision levels off; trees are
 compared at the number at which Huffman's tree has the highest P@1 on the validation split. The hits of each run are
 kept in build/benchmark-cache, so that a run that was interrupted continues. Then all runs there are summarised as JSON
-lines in benchmarks/results/paper/text.jsonl:
+lines in benchmarks/results/paper/text.jsonl, where they replace those of the same datasets:
 
 - one record per run and split: dataset, tree, tradeoff, seed, split, epochs, p1, p3, p5 (percent), depth1, depth3;
 - one record with "kind": "comparison" per dataset and tradeoff: the difference from Huffman's tree on the test split,
@@ -28,6 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import labeltrees as lt
+from benchmarks.paper.datasets import load_git_texts
+from benchmarks.paper.records import read as read_results
 from benchmarks.shared_data import CACHE, data_folder, read_records
 
 RUNS = CACHE / "text_claim"
@@ -42,12 +44,15 @@ REPLICATES = 2000
 
 def split_texts(name: str) -> dict[str, tuple[list[str], list[list[str]]]]:
     """Return the texts and labels of the splits train, validation and test; the same for every seed."""
-    texts, labels = read_records(data_folder(name) / "train.jsonl.xz")
+    if name == "git-commits":
+        (texts, labels), test = load_git_texts()
+    else:
+        (texts, labels), test = (read_records(data_folder(name) / f"{part}.jsonl.xz") for part in ("train", "test"))
     held_out = np.random.default_rng(0).random(len(texts)) < VALIDATION_SHARE
     splits = {}
     for split, rows in (("train", np.flatnonzero(~held_out)), ("validation", np.flatnonzero(held_out))):
         splits[split] = [texts[row] for row in rows], [labels[row] for row in rows]
-    return splits | {"test": read_records(data_folder(name) / "test.jsonl.xz")}
+    return splits | {"test": test}
 
 
 def measure(model: Any, texts: list[str], labels: list[list[str]]) -> NDArray[np.float64]:
@@ -182,7 +187,11 @@ def main() -> None:
                 for tree in (HUFFMAN, *options.tradeoffs):
                     run(name, tree, seed, epochs, splits)
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
-    RESULTS.write_text("".join(json.dumps(record) + "\n" for record in summarise()))
+    found = summarise()
+    measured = {record["dataset"] for record in found if "kind" not in record}
+    kept = [record for record in read_results(RESULTS) if record["dataset"] not in measured]
+    found = [record for record in found if record["dataset"] in measured]
+    RESULTS.write_text("".join(json.dumps(record) + "\n" for record in kept + found))
 
 
 if __name__ == "__main__":

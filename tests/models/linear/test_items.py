@@ -5,10 +5,12 @@ import pytest
 import scipy.sparse as sp
 
 import labeltrees as lt
+from labeltrees.data.label_texts import LabelTexts
 from labeltrees.models.linear import items as module
 from labeltrees.models.linear.classifiers import KnownPoints
 from labeltrees.models.linear.evidence import make_kinds
 from labeltrees.models.linear.items import make_baskets, make_items
+from labeltrees.models.linear.label_texts import share_points
 from labeltrees.models.linear.settings import LinearSettings
 from labeltrees.search.evidence import Evidence, Items
 from labeltrees.search.evidence_arrays import from_short, strongest_entries, to_short
@@ -234,3 +236,36 @@ def test_an_item_with_words_and_few_events_is_placed_by_its_words(n_events):
     assert model.predict_topk(train.X[:5], 3)[0].tolist() == model.predict_topk(train.X[:5].tocoo(), 3)[0].tolist()
     plain = lt.LabelTreeClassifier(n_jobs=1, label_texts="none").fit(train, label_texts=texts)
     assert n_events or "red 0" not in plain.label_names_
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_new_items_share_a_bounded_number_of_points_of_similar_items(seed):
+    X, Y = make_log(800, seed)
+    items = np.arange(1, N_ITEMS + 1)
+    is_known = Y.sum(axis=0) > 0
+    texts = LabelTexts.of_lists([[f"theme{label % 5} word{label}"] * int(is_known[label]) for label in range(N_LABELS)])
+    new = np.random.default_rng(seed).choice(items[is_known[items]], 4, replace=False)
+    has_new = np.isin(items, new)
+    X = sp.csr_array(X.toarray() * ~has_new)
+    Y = Y.toarray()
+    Y[:, new] = 0
+    Y = sp.csr_array(Y)
+    wider_X, wider_Y = share_points(X, Y, None, texts, items)
+    assert wider_X.shape == X.shape
+    assert wider_Y.shape == Y.shape
+    added_X, added_Y = sp.coo_array(wider_X - X), sp.coo_array(wider_Y - Y)
+    assert 0 < added_Y.nnz <= 0.05 * Y.nnz
+    assert 0 < added_X.nnz <= 0.05 * Y.nnz
+    assert set(added_Y.col) <= set(new)
+    assert set(items[added_X.col]) <= set(new)
+    for point, label in zip(added_Y.row, added_Y.col, strict=True):
+        assert any(own % 5 == label % 5 for own in Y[[point]].indices)  # a label with a word of the new item
+    in_X = wider_X.toarray() != 0
+    assert not (in_X & (wider_Y.toarray()[:, 1 : N_ITEMS + 1] != 0)).any()  # no item is both
+
+
+def test_where_most_items_are_new_none_shares_points():
+    X, Y = make_log(12)
+    texts = LabelTexts.of_lists([["red thing"]] * N_LABELS)
+    wider_X, wider_Y = share_points(X, Y, None, texts, np.arange(1, N_ITEMS + 1))
+    assert (wider_X != X).nnz == (wider_Y != Y).nnz == 0

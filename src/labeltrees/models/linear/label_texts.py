@@ -15,6 +15,7 @@ from labeltrees.data.label_texts import LabelTexts, read_label_texts
 from labeltrees.data.tfidf import TfidfVectorizer, with_words_of
 from labeltrees.labels.embedding import pifa
 from labeltrees.models.linear.features import unit_rows
+from labeltrees.search.evidence_arrays import strongest_entries
 
 _logger = logging.getLogger("labeltrees")
 
@@ -129,22 +130,12 @@ def add_points(
         chosen = np.flatnonzero(counts[points.labels] == 0)
     if len(chosen) == 0:
         return X, Y, weights
-    return add_copies(X, Y, weights, (points.rows[chosen], _indicator(points.labels[chosen], Y.shape[1])), weight)
-
-
-def add_copies(
-    X: Any, Y: Any, weights: Float64s | None, added: tuple[Any, Any], weight: float
-) -> tuple[Any, Any, Float64s | None]:
-    """Return X, Y and the point weights with `added` rows and labels; `weight` is relative to the mean weight."""
-    rows, labels = added
-    n = rows.shape[0]
-    if n == 0:
-        return X, Y, weights
-    stacked_X = _stack(X, rows) if sp.issparse(X) else np.vstack([X, rows.toarray()])
+    rows, n = points.rows[chosen], len(chosen)
+    stacked = _stack(X, rows) if sp.issparse(X) else np.vstack([X, rows.toarray()])
     if weights is not None or weight != 1:
         own = np.ones(X.shape[0]) if weights is None else weights
         weights = np.concatenate([own, np.full(n, weight * own.mean())])
-    return stacked_X, _stack(Y, labels), weights
+    return stacked, _stack(Y, _indicator(points.labels[chosen], Y.shape[1])), weights
 
 
 def text_embeddings(X: Any, Y: Any, points: TextPoints | None, weight: float, n_jobs: int | None) -> Any:
@@ -155,9 +146,10 @@ def text_embeddings(X: Any, Y: Any, points: TextPoints | None, weight: float, n_
     return sp.csr_array(pifa(X, Y, n_jobs=n_jobs)) + weight * sp.csr_array(of_texts)
 
 
-# Items with few events get copies of points of the items with the most similar texts.
-_FEW, _ENOUGH = 1, 5  # total weight of the points: at most this to get copies, at least this to give them
-_N_SIMILAR, _N_COPIED, _MAX_COLD = 3, 20, 5_000
+# Items with few events share points of the items with the most similar texts.
+_FEW, _ENOUGH = 1, 5  # total weight of the points: at most this to get points, at least this to share them
+_N_SIMILAR, _N_SHARED, _MAX_COLD = 3, 20, 5_000
+_SHARE = 0.05  # of the pairs of point and label that may be added: in a small log most items have few events
 
 
 def add_item_features(X: Any, encoder: ItemEncoder, names: Any) -> tuple[Any, ItemEncoder]:
@@ -172,11 +164,11 @@ def add_item_features(X: Any, encoder: ItemEncoder, names: Any) -> tuple[Any, It
     return sp.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], len(every))), wider
 
 
-def cold_item_points(X: Any, Y: Any, weights: Float64s | None, texts: LabelTexts, items: Any) -> tuple[Any, Any]:
-    """Return points that teach a model about items with few events: rows (n, d) and their labels (n, L).
+def share_points(X: Any, Y: Any, weights: Float64s | None, texts: LabelTexts, items: Any) -> tuple[Any, Any]:
+    """Return X and Y in which items with few events share points of the items with the most similar texts.
 
-    They are copies of points of the items with the most similar texts. The new item replaces the similar one, as a
-    label in some copies and as a feature in others.
+    The item becomes a further label of points that have a similar item as a label, and a further feature of points that
+    have it as a feature; never both of one point.
 
     Parameters
     ----------
@@ -189,50 +181,55 @@ def cold_item_points(X: Any, Y: Any, weights: Float64s | None, texts: LabelTexts
         The label of each feature, or -1.
     """
     counts = Y.T @ (np.ones(Y.shape[0]) if weights is None else weights)
-    lists = texts.lists()
-    has_text = np.array([bool(own) for own in lists])
-    cold, warm = np.flatnonzero(has_text & (counts <= _FEW))[:_MAX_COLD], np.flatnonzero(has_text & (counts >= _ENOUGH))
-    none = sp.csr_array((0, X.shape[1]), dtype=np.float32), sp.csr_array((0, Y.shape[1]), dtype=np.float32)
-    if len(cold) == 0 or len(warm) == 0:
-        return none
-    words = TfidfVectorizer(min_df=1, dtype=np.float32)
-    of_cold, of_warm = ([" ".join(lists[label]) for label in some.tolist()] for some in (cold, warm))
-    warm_rows = sp.csr_array(words.fit_transform(of_warm))
-    similar = sp.csr_array(sp.csr_array(words.transform(of_cold)) @ warm_rows.T)
+    cold, similar = _similar_items(counts, texts.lists())
+    n_shared = min(_N_SHARED, int(_SHARE * Y.nnz) // max(len(cold), 1))
+    if len(cold) == 0 or n_shared == 0:
+        return X, Y
     feature_of = np.full(Y.shape[1], -1, np.int64)
     feature_of[items[items >= 0]] = np.flatnonzero(items >= 0)
     by_label, by_feature = sp.csc_array(Y), sp.csc_array(X)
-    found: list[tuple[Any, Any]] = []
-    for place, label in enumerate(cold.tolist()):
-        own = slice(similar.indptr[place], similar.indptr[place + 1])
-        best = np.argsort(-similar.data[own], kind="stable")[:_N_SIMILAR]
-        for other in warm[similar.indices[own][best]].tolist():
-            found += _copies(X, Y, by_label, other, label, feature_of, as_label=True)
-            if feature_of[label] >= 0 and feature_of[other] >= 0:
-                found += _copies(X, Y, by_feature, other, label, feature_of, as_label=False)
-    if not found:
-        return none
-    rows, labels = (sp.csr_array(sp.vstack(list(part), format="csr")) for part in zip(*found, strict=True))
-    return rows, labels
+    as_label = _shared(by_label, similar, cold, n_shared)
+    both = (feature_of[cold] >= 0) & (feature_of[similar] >= 0)
+    as_feature = _shared(by_feature, feature_of[similar[both]], feature_of[cold[both]], n_shared)
+    is_item = np.flatnonzero(items >= 0)
+    label_of = sp.csr_array((np.ones(len(is_item)), (is_item, items[is_item])), shape=(X.shape[1], Y.shape[1]))
+    wider_Y = _added(Y, as_label, without=(X != 0).astype(np.float64) @ label_of)
+    return _added(X, as_feature, without=sp.csr_array((wider_Y != 0).astype(np.float64)) @ label_of.T), wider_Y
 
 
-def _copies(
-    X: Any, Y: Any, by: Any, other: int, label: int, feature_of: Any, *, as_label: bool
-) -> list[tuple[Any, Any]]:
-    """Return copies of points with `label` instead of `other`, except those with it as both feature and label."""
-    column = other if as_label else feature_of[other]
-    points = by.indices[by.indptr[column] : by.indptr[column + 1]][:_N_COPIED]
-    rows, labels = sp.csr_array(X[points]), sp.csr_array(Y[points])
-    if as_label:
-        has_both = np.asarray(rows[:, [feature_of[label]]].sum(axis=1) != 0) if feature_of[label] >= 0 else None
-        labels = _indicator(np.full(len(points), label), Y.shape[1])
-    else:
-        has_both = np.asarray(labels[:, [label]].sum(axis=1) != 0)
-        rows.indices = np.where(rows.indices == column, feature_of[label], rows.indices).astype(rows.indices.dtype)
-        rows.has_sorted_indices = False
-        rows.sum_duplicates()
-    kept = np.ones(len(points), dtype=bool) if has_both is None else ~has_both.ravel()
-    return [(rows[kept], labels[kept])] if kept.any() else []
+def _similar_items(counts: Any, texts: list[list[str]]) -> tuple[Any, Any]:
+    """Return pairs of an item with few events and one with enough events and a similar text, both (n,)."""
+    has_text = np.array([bool(own) for own in texts])
+    cold, warm = np.flatnonzero(has_text & (counts <= _FEW))[:_MAX_COLD], np.flatnonzero(has_text & (counts >= _ENOUGH))
+    if len(cold) == 0 or len(warm) == 0:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    words = TfidfVectorizer(min_df=1, dtype=np.float32)
+    of_cold, of_warm = ([" ".join(texts[label]) for label in some.tolist()] for some in (cold, warm))
+    rows = sp.csr_array(words.fit_transform(of_warm))
+    similarity = sp.csr_array(sp.csr_array(words.transform(of_cold)) @ rows.T)
+    best = strongest_entries(similarity.indptr, similarity.indices, similarity.data, _N_SIMILAR)
+    return np.repeat(cold, np.diff(best.indptr)), warm[best.columns]
+
+
+def _shared(by_column: Any, given: Any, taken: Any, n_shared: int) -> Any:
+    """Return entries (rows, columns, values) of the columns `taken`: some of those of the columns `given`, evenly."""
+    found = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, by_column.dtype))]
+    for column, new in zip(given.tolist(), taken.tolist(), strict=True):
+        start, n = by_column.indptr[column], by_column.indptr[column + 1] - by_column.indptr[column]
+        places = start + np.unique(np.linspace(0, n - 1, min(n, n_shared)).astype(np.int64))
+        found.append((by_column.indices[places], np.full(len(places), new), by_column.data[places]))
+    return tuple(np.concatenate(parts) for parts in zip(*found, strict=True))
+
+
+def _added(matrix: Any, entries: Any, without: Any) -> Any:
+    """Return the matrix with further entries, except those where it or the matrix `without` has one."""
+    rows, columns, values = entries
+    free = np.asarray(matrix[rows, columns]).ravel() == 0
+    free &= np.asarray(sp.csr_array(without)[rows, columns]).ravel() == 0
+    first = np.unique(rows * np.int64(matrix.shape[1]) + columns, return_index=True)[1]
+    kept = first[free[first]]
+    more = sp.csr_array((values[kept], (rows[kept], columns[kept])), shape=matrix.shape)
+    return sp.csr_array(matrix + more)
 
 
 def _indicator(labels: Any, n_labels: int) -> Any:

@@ -34,12 +34,11 @@ from labeltrees.models.linear.features import (
     unit_rows,
 )
 from labeltrees.models.linear.label_texts import (
-    add_copies,
     add_item_features,
     add_points,
     add_words,
-    cold_item_points,
     labels_to_read,
+    share_points,
     text_embeddings,
     text_points,
     warn_about_unknown_words,
@@ -161,11 +160,16 @@ def read_points(
         X, encoder = add_item_features(X, encoder, labels.names)
         if feature_names is not None:
             model.feature_names_in_ = encoder.feature_names
+    weights, Y = point_costs(sample_weight, X.shape[0]), labels.Y
+    if uses_words:
+        assert labels.names is not None
+        assert texts is not None
+        items = labels_of_items(encoder, LabelNames(labels.names, kind))
+        X, Y = share_points(X, Y, weights, texts, items)
     n_given = X.shape[1]
     if texts is not None and isinstance(encoder, TextEncoder) and use.points != "none":
         contexts = contexts if are_tokens(contexts) else as_texts(contexts)
         encoder, X = add_words(encoder, X, labels.Y, contexts, texts)
-    weights = point_costs(sample_weight, X.shape[0])
     n_points = X.shape[0]
     groups = None if groups is None else check_groups(groups, n_points)
     X = unit_rows(X) if model.normalize else X
@@ -176,12 +180,7 @@ def read_points(
     embeddings = builder_of(model.tree).embeddings
     if embeddings is None:
         embeddings = text_embeddings(X, labels.Y, points, use.embedding, model.n_jobs)
-    X, Y, weights = add_points(X, labels.Y, weights, points, use.points, use.weight)
-    if uses_words:
-        assert labels.names is not None
-        assert texts is not None
-        items = labels_of_items(encoder, LabelNames(labels.names, kind))
-        X, Y, weights = add_copies(X, Y, weights, cold_item_points(X, Y, weights, texts, items), use.weight)
+    X, Y, weights = add_points(X, Y, weights, points, use.points, use.weight)
     return TrainingPoints(
         OneBlock(CheckedX(X), CheckedY(Y), weights),
         n_points,
