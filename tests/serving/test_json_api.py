@@ -242,3 +242,5 @@ def test_retired_labels_are_in_no_answer_of_any_protocol():
     suggested = ask(app, "POST", "/v1/projects/model/suggest", data={"text": "red", "limit": "10"}).json()["results"]
     assert suggested
     assert "is-red" not in {entry["uri"] for entry in suggested}
+    why = ask(app, "POST", "/v1/models/model/explain", json={"text": "red", "label": ["is-red", "is-plum"]}).json()
+    assert [own.get("retired", False) for own in why["labels"]] == [True, False]

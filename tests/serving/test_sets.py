@@ -70,6 +70,27 @@ def test_requests_use_stored_sets(app, text_model, post, asked, rules):
     assert [[name for name in row if name] for row in rows] == expected(text_model, **rules)
 
 
+@pytest.mark.parametrize("more", [{}, {"max_chunks": 1000}], ids=str)
+@pytest.mark.parametrize(
+    ("asked", "rules"),
+    [
+        ({"label_weight": {LABELS[3]: 4.0, "is-redd": 2.0}}, {"label_weight": {LABELS[3]: 4.0}}),
+        ({"label_weight": {"is-redd": 2.0}}, {}),
+        ({"limits": {"groups": {**GROUPS, "is-redd": "a"}, "m": 1}}, {"limits": (GROUPS, 1)}),
+        ({"limits": {"groups": {"is-redd": "a"}}}, {}),
+        ({"candidates": [*LABELS[:4], "is-redd"]}, {"candidates": LABELS[:4]}),
+    ],
+    ids=str,
+)
+def test_unknown_labels_of_every_rule_are_left_out_and_reported(app, text_model, post, asked, rules, more):
+    reply = post(app, PREDICT, {"texts": TEXTS, **asked, **more})
+    assert answers(reply) == expected(text_model, **rules)
+    assert all(list(one["unknown_labels"]) == ["is-redd"] for one in reply.json()["results"])
+    single = post(app, PREDICT, {"text": TEXTS[0], **asked, **more}).json()
+    assert list(single["unknown_labels"]) == ["is-redd"]
+    assert single["labels"] == expected(text_model, **rules)[0]
+
+
 def test_a_set_is_replaced_for_the_next_request(app, text_model, post):
     for labels in (LABELS[:3], LABELS[3:7], []):
         assert ask(app, "PUT", "/v1/sets/in_stock", json={"labels": labels}).status_code == 200

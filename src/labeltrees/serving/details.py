@@ -40,7 +40,8 @@ def explained(own: LabelExplanation, text: str | None) -> ExplainedLabel:
     ]
     words = [ExplainedWord(as_unicode(word.text), word.start, word.end, round(word.amount, 6)) for word in own.words]
     score, log_score = float(f"{own.score:.6g}"), round(own.log_score, 6)
-    return ExplainedLabel(own.label, score, log_score, parts, len(features), words, own.probability, text)
+    shown = own.label, score, log_score, parts, len(features), words, own.probability, text, own.retired
+    return ExplainedLabel(*shown)
 
 
 def example_texts(model: Any) -> list[str]:

@@ -372,6 +372,7 @@ class ExplainedLabel(Struct, omit_defaults=True):
     words: list[ExplainedWord]
     probability: float | None = None
     label_text: str | None = None
+    retired: bool = False  # no search returns the label
 
 
 class ExplainAnswer(Struct):

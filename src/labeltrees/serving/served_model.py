@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
@@ -37,6 +37,7 @@ _MAX_PREDICTORS = 256
 _MAX_EXPLAINED = 20  # labels of one request
 _MAX_UNKNOWN_LABELS = 5  # names of labels that an answer reports
 _MAX_UNKNOWN = 20  # unknown items that an answer lists
+_UNKNOWN_LABELS = "unknown labels"  # `answer` catches this error and reports them
 _FIELDS = {
     "text": "text or texts",
     "items": "items or histories",
@@ -155,19 +156,22 @@ class ServedModel:
         Unknown labels are reported, not refused: the list of a shop may have items that the model does not know yet.
         """
         unknown: dict[str, list[str]] = {}
-        for name in ("candidates", "exclude", "label_weight"):
-            given = getattr(options, name)
+        for name in ("candidates", "exclude", "label_weight", "limits"):
+            rule: Any = getattr(options, name)
+            given = rule.groups if isinstance(rule, LimitRule) else rule
             if not given or not self.has_names or not isinstance(given, list | dict):
                 continue
-            others = [label for label in given if isinstance(label, str) and nfc(label) not in self._position]
+            others = [label for label in given if isinstance(label, str) and not self.knows(label)]
             if not others:
                 continue
             unknown |= {
                 label: similar_names(label, self._names) for label in dict.fromkeys(others[:_MAX_UNKNOWN_LABELS])
             }
-            left: Any = [label for label in given if not isinstance(label, str) or nfc(label) in self._position]
+            left: Any = [label for label in given if not isinstance(label, str) or self.knows(label)]
             if isinstance(given, dict):
                 left = {label: given[label] for label in left}
+            if left and isinstance(rule, LimitRule):
+                left = LimitRule(left, rule.m)
             options = replace(options, **{name: left if name == "candidates" else left or None})
         return options, unknown or None
 
@@ -215,6 +219,7 @@ class ServedModel:
         if options.limits is not None:
             limits: Any = options.limits
             if isinstance(limits, LimitRule):
+                self._check_known(limits.groups)
                 limits = self.limits_of(limits.groups, 1 if limits.m is None else limits.m)
             rules["limits"] = limits
         if options.diversity is not None:
@@ -237,7 +242,7 @@ class ServedModel:
     def knows(self, label: str | int) -> bool:
         """Whether the model has a label, by name or by number."""
         if self.has_names and isinstance(label, str):
-            return label in self._position
+            return nfc(label) in self._position
         number = int(label) if isinstance(label, int) or label.isdecimal() else -1
         return 0 <= number < len(self.model.classes_)
 
@@ -298,9 +303,13 @@ class ServedModel:
             return labels  # the predictor refuses unknown names
         prepared = self.model.label_set(labels)
         if prepared.n_unknown > 0:
-            message = "unknown labels"  # `answer` reports them
-            raise InputError(message)
+            raise InputError(_UNKNOWN_LABELS)
         return prepared
+
+    def _check_known(self, labels: Iterable[str]) -> None:
+        """Raise an error for names that the model does not know; `answer` reports them."""
+        if self.has_names and not all(map(self.knows, labels)):
+            raise InputError(_UNKNOWN_LABELS)
 
     def _prediction(self, labels: list[Any], scores: list[float], options: Options) -> Prediction:
         probabilities = None
@@ -342,6 +351,7 @@ class ServedModel:
             raise RequestError(400, message)
         rules = self._rules(o, 2)
         if isinstance(rules.get("label_weight"), dict):
+            self._check_known(rules["label_weight"])
             rules["label_weight"] = self.label_weights_of(o.label_weight)  # type: ignore[arg-type]
         return self.model.complete_request(
             SearchRequest(

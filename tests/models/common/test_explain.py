@@ -96,6 +96,18 @@ def test_a_point_without_known_words_is_explained_by_the_frequency_of_the_label(
     assert why.score == pytest.approx(float(scores[0, 0]), rel=1e-5)
 
 
+def test_a_retired_label_is_named_as_retired():
+    model = lt.LabelTreeClassifier().fit(TEXTS, LABELS)
+    before = model.explain("red apple", "apple")
+    assert not before.retired
+    assert "retired" not in str(before)
+    model.retire(["apple"])
+    why = model.explain("red apple", ["apple", "wine"])
+    assert [own.retired for own in why] == [own["retired"] for own in why.to_dict()["labels"]] == [True, False]
+    assert "retired: no search returns it" in str(why[0])
+    assert why[0].contributions == before.contributions
+
+
 def test_a_calibrated_model_has_probabilities():
     model = lt.LabelTreeClassifier().fit(TEXTS, LABELS).calibrate(TEXTS, LABELS)
     assert 0 <= model.explain("red apple").probability <= 1

@@ -7,7 +7,7 @@ import re
 from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -73,6 +73,8 @@ class LabelExplanation:
         For texts: the words in text order.
     probability : float, optional
         The calibrated probability, if the model is calibrated.
+    retired : bool
+        Whether the label is retired: no search returns it.
     """
 
     label: Any
@@ -82,6 +84,7 @@ class LabelExplanation:
     contributions: tuple[Contribution, ...]
     words: tuple[Word, ...] = ()
     probability: float | None = None
+    retired: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as JSON values."""
@@ -91,6 +94,7 @@ class LabelExplanation:
             "score": self.score,
             "log_score": self.log_score,
             "probability": self.probability,
+            "retired": self.retired,
             "contributions": [
                 {name: value for name, value in part._asdict().items() if value is not None}
                 for part in self.contributions
@@ -100,7 +104,8 @@ class LabelExplanation:
 
     def __str__(self) -> str:
         certainty = "" if self.probability is None else f", probability {self.probability:.3f}"
-        lines = [f"{self.label}: score {self.score:.4g}{certainty}, log score {self.log_score:.3f}"]
+        retired = ", retired: no search returns it" if self.retired else ""
+        lines = [f"{self.label}: score {self.score:.4g}{certainty}, log score {self.log_score:.3f}{retired}"]
         own, others = self._by_word() if self.words else self._by_feature()
         lines += [f"  {amount:+9.3f}  {name}" for name, amount in own[:_SHOWN]]
         if len(own) > _SHOWN:
@@ -271,7 +276,9 @@ class ExplainMixin:
         ids = [self._id_of(name) for name in labels]
         explain = self._explainer(x, points)
         names = ids if self._label_names is None else self._label_names.take(np.array(ids, np.int64)).tolist()
-        return Explanation(tuple(explain(own, name) for own, name in zip(ids, names, strict=True)))
+        retired = set(self.searcher_.retired.tolist())
+        found_labels = (explain(own, name) for own, name in zip(ids, names, strict=True))
+        return Explanation(tuple(replace(one, retired=one.label_id in retired) for one in found_labels))
 
     def _id_of(self, label: Any) -> int:
         if isinstance(label, str):
