@@ -3,13 +3,16 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import labeltrees as lt
 from labeltrees.data.label_texts import LabelTexts
+from labeltrees.labels.items import item_weights
 from labeltrees.models.linear import items as module
 from labeltrees.models.linear.classifiers import KnownPoints
 from labeltrees.models.linear.evidence import make_kinds
-from labeltrees.models.linear.items import make_baskets, make_items
+from labeltrees.models.linear.items import largest, make_baskets, make_items, show_more
 from labeltrees.models.linear.label_texts import share_points
 from labeltrees.models.linear.settings import LinearSettings
 from labeltrees.search.evidence import Evidence, Items
@@ -37,10 +40,12 @@ def make_known(X, Y):
 
 
 def dense_ease(X, Y, ridge):
-    """Return W (features, labels) of EASE on baskets of features and labels."""
+    """Return W (features, labels) of EASE on baskets of features and labels, with weights by size."""
     B = Y.toarray().copy()
     B[:, 1 : N_ITEMS + 1] = np.maximum(B[:, 1 : N_ITEMS + 1], X.toarray())
-    P = np.linalg.inv(B.T @ B + ridge * np.eye(N_LABELS))
+    weights = 1 / np.sqrt(B.sum(axis=1))
+    weights /= weights.mean()
+    P = np.linalg.inv((B.T * weights) @ B + ridge * np.eye(N_LABELS))
     W = -P / np.diag(P)
     np.fill_diagonal(W, 0)
     return W[1 : N_ITEMS + 1]
@@ -56,6 +61,20 @@ def test_the_measure_of_a_label_is_its_score_in_ease():
     expected[:, 1 : N_ITEMS + 1][queries.toarray() != 0] = 0  # nothing is bought twice in these baskets
     np.testing.assert_allclose(found, expected, atol=2e-2)
     assert found.max() > 0.2
+
+
+def test_large_baskets_decide_less():
+    X, Y = make_log(400)
+    rng = np.random.default_rng(1)
+    many = X.toarray()
+    many[::2] = np.maximum(many[::2], rng.random((200, N_ITEMS)) < 0.5)
+    many[Y.toarray()[:, 1:-1] > 0] = 0
+    X = sp.csr_array(many)
+    rows = make_items(make_known(X, Y), 10.0).rows
+    found = np.zeros((N_LABELS, N_ITEMS), np.float32)
+    found[np.repeat(np.arange(N_LABELS), np.diff(rows.indptr)), rows.columns] = from_short(rows.values)
+    found[np.arange(1, N_ITEMS + 1), np.arange(N_ITEMS)] = 0
+    np.testing.assert_allclose(found, dense_ease(X, Y, 10.0).T, atol=1e-3, rtol=1e-2)
 
 
 @pytest.mark.parametrize("n_features", [100, 300, 30_000])
@@ -91,6 +110,73 @@ def test_items_beyond_the_frequent_ones_get_sparse_weights(monkeypatch):
     B = make_baskets(X, Y, np.arange(1, N_ITEMS + 1))[0]
     assert B.shape == (800, N_LABELS)
     assert B.nnz == X.nnz + Y.nnz
+
+
+def test_weights_do_not_depend_on_how_a_basket_is_divided_into_points():
+    X, Y = (part[:200].toarray() for part in make_log(seed=3))
+    items = np.arange(1, N_ITEMS + 1)
+    swapped_X, swapped_Y = X.copy(), np.zeros_like(Y)
+    for row in range(len(X)):  # another item of the same basket is hidden
+        shown, hidden = int(np.flatnonzero(X[row])[0]), int(np.flatnonzero(Y[row, 1:-1])[0])
+        swapped_X[row, shown], swapped_X[row, hidden] = 0, 1
+        swapped_Y[row, shown + 1], swapped_Y[row, -1] = 1, Y[row, -1]
+    both = sp.csr_array(np.vstack([X, swapped_X])), sp.csr_array(np.vstack([Y, swapped_Y]))
+    model = make_known(*both).model
+    halves = KnownPoints(*both, np.full(400, 0.5), None, model, LinearSettings(), 0, items)
+    whole = KnownPoints(sp.csr_array(X), sp.csr_array(Y), None, None, model, LinearSettings(), 0, items)
+    one, two = (make_items(known, 10.0).rows for known in (whole, halves))
+    np.testing.assert_array_equal(one.columns, two.columns)
+    np.testing.assert_array_equal(one.values, two.values)
+
+
+@pytest.mark.parametrize("ridge", [1e-4, 10.0])
+def test_item_weights_are_those_of_least_squares_in_both_precisions(ridge):
+    X, Y = make_log(300)
+    baskets = sp.csr_array(sp.hstack([X, Y[:, [0]]], format="csr"))  # the last column is 0
+    weights = np.random.default_rng(0).random(300) + 0.5
+    found = item_weights(baskets, weights, ridge)
+    B = baskets.toarray().astype(float)
+    for item in range(N_ITEMS):
+        others = np.delete(np.arange(N_ITEMS + 1), item)
+        A = B[:, others]
+        own = np.linalg.solve((A.T * weights) @ A + ridge * np.eye(N_ITEMS), (A.T * weights) @ B[:, item])
+        np.testing.assert_allclose(found[others, item], own, atol=1e-5)
+    assert not found.diagonal().any()
+
+
+@given(values=st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0]), max_size=12), n=st.integers(1, 12))
+def test_the_largest_values_are_the_first_of_a_stable_sort(values, n):
+    order = sorted(range(len(values)), key=lambda place: (-values[place], place))[:n]
+    expected = sorted(place for place in order if values[place] > 0)
+    assert largest(np.array(values), n).tolist() == expected
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=50, deadline=None)
+def test_every_second_pair_of_baskets_hides_one_item(seed):
+    rng = np.random.default_rng(seed)
+    items = rng.permutation(np.append(np.arange(6), [-1, -1]))  # two features are no items; labels 6 and 7 no features
+    basket = rng.random((9, 8)) < 0.7
+    hidden = basket & (rng.random((9, 8)) < 0.5)
+    X = np.zeros((9, 8), np.float32)
+    for feature, label in enumerate(items.tolist()):
+        X[:, feature] = (basket & ~hidden)[:, label] * 2.0 if label >= 0 else rng.random(9) < 0.5
+    shown, left = (part.toarray() for part in show_more(sp.csr_array(X), sp.csr_array(hidden * 1.0), items, seed))
+    for row in range(9):
+        if row // 2 % 2 == 0:
+            np.testing.assert_array_equal((shown[row], left[row]), (X[row], hidden[row]))
+            continue
+        moved = np.flatnonzero(hidden[row] & (left[row] == 0))
+        assert set(np.flatnonzero(left[row])) == set(np.flatnonzero(hidden[row])) - set(moved)
+        assert set(np.flatnonzero(shown[row] != X[row])) == {items.tolist().index(label) for label in moved}
+        movable = np.flatnonzero(hidden[row, :6])
+        assert len(moved) in (len(movable) - 1, len(movable))  # the label that stays may be one without a feature
+        assert left[row].sum() >= min(hidden[row].sum(), 1)
+
+
+def test_points_that_repeat_items_stay_as_they_are():
+    X = sp.csr_array(np.ones((8, 3), np.float32))
+    assert show_more(X, X, np.arange(3), 0) == (X, X)
 
 
 def test_the_own_value_of_an_item_is_its_share_of_the_query():

@@ -25,7 +25,7 @@ from labeltrees.labels.embedding import pifa
 from labeltrees.models.linear.blocks import OneBlock
 from labeltrees.models.linear.classifiers import KnownPoints, train_classifiers
 from labeltrees.models.linear.features import labels_of_items, unit_rows
-from labeltrees.models.linear.items import make_items, make_own
+from labeltrees.models.linear.items import make_items, make_own, show_more
 from labeltrees.models.linear.names import NameFeatures, NameUse, learn_use, name_features, names_with, train_names
 from labeltrees.models.linear.settings import OF_ITEMS, LinearSettings, evidence_kinds, label_text_use
 from labeltrees.search.evidence import (
@@ -68,7 +68,7 @@ class Maker(NamedTuple):
 MAKERS = {
     "neighbours": Maker(lambda known, _: make_neighbours(known)),
     "centroids": Maker(lambda known, _: make_centroids(known)),
-    "items": Maker(make_items, (30.0, 300.0)),  # ridge
+    "items": Maker(make_items, (10.0, 100.0)),  # ridge
     "own": Maker(lambda known, _: make_own(known)),
     "classifiers": Maker(train_classifiers, (0.25, 1.0)),  # C
 }
@@ -250,7 +250,10 @@ def learn_evidence(
     chosen = {name: MAKERS[name].values[-1] for name in names}
     if names and len(held_out) >= MIN_POINTS:
         own = known.take(fitted_on, known.fit(fitted_on))
-        learned = learn_weights(own, X[held_out], Y[held_out], names, is_auto)
+        asked = X[held_out], Y[held_out]
+        if items is not None:
+            asked = show_more(*asked, items, seed)
+        learned = learn_weights(own, *asked, names, is_auto)
         weights, chosen = learned.weights, learned.chosen
         stats |= {"gain": learned.gain, "gain_lower": learned.gain_lower}
     used = {name: chosen[name] for name, weight in weights.items() if weight > 0}

@@ -41,6 +41,7 @@ def make_items(known: KnownPoints, ridge: float) -> Items:
     repeats = baskets.nnz != known.X.nnz + known.Y.nnz  # some point has an item as both feature and label
     weights = np.ones(baskets.shape[0]) if known.weights is None else known.weights
     baskets, weights = merge_equal(baskets, weights)
+    weights = by_size(baskets, weights)
     counts = baskets.T @ (weights > 0).astype(np.float64)
     order = np.argsort(-counts, kind="stable")
     dense = np.sort(order[:MAX_DENSE])
@@ -49,8 +50,7 @@ def make_items(known: KnownPoints, ridge: float) -> Items:
     can_weigh = np.flatnonzero(feature_of[dense] >= 0)
     for place in np.flatnonzero(label_of[dense] >= 0).tolist():
         own = whole[can_weigh, place]
-        best = np.argsort(-np.abs(own), kind="stable")[:N_KEPT]
-        best = best[own[best] != 0]
+        best = largest(np.abs(own), N_KEPT)
         rows.append(np.full(len(best), label_of[dense[place]]))
         columns.append(feature_of[dense[can_weigh[best]]])
         values.append(own[best])
@@ -74,6 +74,23 @@ def make_items(known: KnownPoints, ridge: float) -> Items:
     made = sp.csr_array(entries, shape=(n_labels, n_features))
     made.sort_indices()
     return Items(strongest_entries(made.indptr, made.indices, made.data, N_KEPT + 1), proposals)
+
+
+def largest(values: Any, n: int) -> Any:
+    """Return the places of the n largest values above 0, ascending; of equal values the first ones.
+
+    Examples
+    --------
+    >>> largest(np.array([0.5, 2.0, 0.5, 0.0, 0.5]), 3).tolist()
+    [0, 1, 2]
+    """
+    if len(values) <= n:
+        return np.flatnonzero(values)
+    limit = np.partition(values, -n)[-n]
+    is_kept = values > limit
+    if limit > 0:
+        is_kept[np.flatnonzero(values == limit)[: n - int(is_kept.sum())]] = True
+    return np.flatnonzero(is_kept)
 
 
 def _proposals(rows: list[Any], columns: list[Any], values: list[Any], shape: tuple[int, int]) -> ShortRows:
@@ -104,6 +121,15 @@ def merge_equal(baskets: Any, weights: Any) -> tuple[Any, Any]:
     return sp.csr_array(baskets[first[order]]), total[order]
 
 
+def by_size(baskets: Any, weights: Any) -> Any:
+    """Return the weights divided by the square root of each basket's size, with the same total.
+
+    A basket says as many things as it has items, so large baskets would decide the weights of items.
+    """
+    scaled = weights / np.sqrt(np.maximum(np.diff(baskets.indptr), 1))
+    return scaled * (weights.sum() / max(scaled.sum(), 1e-300))
+
+
 def make_baskets(X: Any, Y: Any, items: Int64s) -> tuple[Any, Int64s, Int64s]:
     """Return the items of each point (N, m) as 0 and 1, and the label and the feature of each item, -1 for none."""
     n_features, n_labels = X.shape[1], Y.shape[1]
@@ -118,6 +144,37 @@ def make_baskets(X: Any, Y: Any, items: Int64s) -> tuple[Any, Int64s, Int64s]:
     whole.sum_duplicates()
     whole.data[:] = 1
     return whole, label_of, feature_of
+
+
+def show_more(X: Any, Y: Any, items: Int64s, seed: int) -> tuple[Any, Any]:
+    """Return points of baskets, of which every third and fourth shows all items but one; other points as they are.
+
+    Training points hide several items, and a question hides none: the more items it has, the more they say about the
+    others. Points of histories, which repeat items, stay as they are.
+
+    Examples
+    --------
+    >>> X, Y = np.zeros((4, 3), np.float32), np.ones((4, 3), np.float32)
+    >>> X, Y = show_more(sp.csr_array(X), sp.csr_array(Y), np.arange(3), seed=0)
+    >>> X.sum(axis=1).tolist(), Y.sum(axis=1).tolist()
+    ([0.0, 0.0, 2.0, 2.0], [3.0, 3.0, 1.0, 1.0])
+    """
+    own, hidden, d = sp.coo_array(X), sp.coo_array(Y), X.shape[1]
+    feature_of = np.full(Y.shape[1], -1)
+    feature_of[items[items >= 0]] = np.flatnonzero(items >= 0)
+    column = feature_of[hidden.col]
+    is_item = column >= 0
+    if np.isin(hidden.row[is_item].astype(np.int64) * d + column[is_item], own.row.astype(np.int64) * d + own.col).any():
+        return X, Y
+    order = np.lexsort((np.random.default_rng(seed).random(hidden.nnz), hidden.row))
+    is_last = np.diff(hidden.row[order], append=-1) != 0  # of its point: this label stays hidden
+    moves = is_item & (hidden.row // 2 % 2 == 1)
+    moves[order[is_last]] = False
+    values = np.full(int(moves.sum()), own.data.mean() if own.nnz else 1.0)
+    places = np.append(own.row, hidden.row[moves]), np.append(own.col, column[moves])
+    shown = sp.csr_array((np.append(own.data, values).astype(X.dtype), places), shape=X.shape)
+    places = hidden.row[~moves], hidden.col[~moves]
+    return shown, sp.csr_array((hidden.data[~moves], places), shape=Y.shape)
 
 
 def _gram(baskets: Any, weights: Any, feature_of: Int64s) -> Any:
