@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import labeltrees as lt
 from labeltrees.errors import FileFormatError, InputError
-from labeltrees.models.linear.evidence import WEIGHTS, Proposals, propose
+from labeltrees.models.linear.evidence import WEIGHTS, HeldOut, Proposals, propose
 from labeltrees.search.evidence_arrays import from_short, strongest_entries
 from labeltrees.storage import load_arrays, save_arrays
 
@@ -191,7 +191,7 @@ def make_proposals(shares, n=300, seed=0):
     rng = np.random.default_rng(seed)
     hits = rng.random((n, 8)) < 0.3
     scores, *measured = ((rng.random((n, 8)) + share * hits).astype(np.float32) for share in (0.2, *shares.values()))
-    return Proposals(scores, dict(zip(shares, measured, strict=True)), hits)
+    return Proposals(scores, dict(zip(shares, measured, strict=True)), hits, np.ones((n, 1)))
 
 
 def test_the_best_weights_are_those_of_a_search_over_all_pairs():
@@ -217,14 +217,24 @@ def test_kinds_that_gain_nothing_beyond_luck_are_left_out():
 def test_quality_is_the_mean_precision_at_1_3_and_5():
     hits = np.array([[True, False, True, False, False, True]])
     scores = np.array([[0.6, 0.5, 0.4, 0.3, 0.2, 0.1]], np.float32)
-    assert Proposals(scores, {}, hits).quality({}) == pytest.approx([(1 + 2 / 3 + 2 / 5) / 3])
+    expected = (1 + 2 / 3 + 2 / 5) / 3
+    assert Proposals(scores, {}, hits, np.ones((1, 1))).quality({}) == pytest.approx([expected])
+    assert Proposals(scores, {}, hits, np.full((1, 1), 2.0)).quality({}) == pytest.approx([2 * expected])
+
+
+def test_the_mean_quality_is_weighted_by_points(model, problem):
+    X, Y = problem
+    each = propose(model, model.searcher_.evidence, HeldOut(X, Y)).quality({"neighbours": 0.4})
+    weights = np.random.default_rng(0).random(len(each))
+    weighted = propose(model, model.searcher_.evidence, HeldOut(X, Y, weights)).quality({"neighbours": 0.4})
+    assert weighted.mean() == pytest.approx(np.average(each, weights=weights))
 
 
 def test_quality_is_that_of_the_lists_that_searches_return(problem):
     X, Y = problem
     model = lt.LabelTreeClassifier(evidence="neighbours+classifiers", **WEAK).fit(X, Y)
     evidence = model.searcher_.evidence
-    proposals = propose(model, evidence, X, Y)
+    proposals = propose(model, evidence, HeldOut(X, Y))
     labels, _ = model.predict_topk(X, 5)
     expected = np.mean([lt.metrics.precision_at_k(Y, labels, k) for k in (1, 3, 5)])
     assert proposals.quality(evidence.weights).mean() == pytest.approx(expected, abs=2e-3)

@@ -118,20 +118,21 @@ class Proposals:
     """Scores and evidence of the labels that the tree proposes for held-out points, all (n, m), labels sorted per row.
 
     `measured` has the values of each kind, by name. `hits` marks labels that the point has. A place without a label has
-    a score of minus infinity.
+    a score of minus infinity. `weights` (n, 1) are those of the points, 1 on average.
     """
 
     scores: Float32s
     measured: Mapping[str, Float32s]
     hits: NDArray[np.bool_]
+    weights: Float64s
 
     def take(self, rows: Any) -> Proposals:
         """Return some of the points."""
         measured = {name: values[rows] for name, values in self.measured.items()}
-        return Proposals(self.scores[rows], measured, self.hits[rows])
+        return Proposals(self.scores[rows], measured, self.hits[rows], self.weights[rows])
 
     def quality(self, weights: Mapping[str, float]) -> Float64s:
-        """Return for each point the mean of its precision at 1, 3 and 5 with these weights (n,)."""
+        """Return for each point its weight times the mean of its precision at 1, 3 and 5 with these weights (n,)."""
         used = [name for name in self.measured if weights.get(name)]
         blended = self.scores
         if used:
@@ -141,7 +142,7 @@ class Proposals:
             found = _core.blend_scores(np.maximum(self.scores, 0).ravel(), measured, own, multiplies)
             blended = np.where(np.isneginf(self.scores), -np.inf, found.reshape(self.scores.shape))
         order = np.argsort(-blended, axis=1, kind="stable")[:, : max(_LENGTHS)]
-        found_hits = np.take_along_axis(self.hits, order, axis=1)
+        found_hits = self.weights * np.take_along_axis(self.hits, order, axis=1)
         return np.asarray(np.mean([found_hits[:, :k].sum(axis=1) / k for k in _LENGTHS], axis=0))
 
     def improve(self, weights: Mapping[str, float], name: str) -> tuple[dict[str, float], float]:
@@ -253,7 +254,8 @@ def learn_evidence(
         asked = X[held_out], Y[held_out]
         if items is not None:
             asked = show_more(*asked, items, seed)
-        learned = learn_weights(own, *asked, names, is_auto)
+        of_points = None if blocks.weights is None else blocks.weights[held_out]
+        learned = learn_weights(own, HeldOut(*asked, of_points), names, is_auto)
         weights, chosen = learned.weights, learned.chosen
         stats |= {"gain": learned.gain, "gain_lower": learned.gain_lower}
     used = {name: chosen[name] for name, weight in weights.items() if weight > 0}
@@ -312,8 +314,16 @@ class LearnedWeights(NamedTuple):
     gain_lower: float
 
 
-def learn_weights(known: KnownPoints, X: Any, Y: Any, names: tuple[str, ...], is_auto: bool) -> LearnedWeights:
-    """Learn the weights of kinds of evidence from known points, on held-out points X and Y.
+class HeldOut(NamedTuple):
+    """Held-out points: features, labels, and weights (n,) if they have any."""
+
+    X: Any
+    Y: Any
+    weights: Float64s | None = None
+
+
+def learn_weights(known: KnownPoints, held_out: HeldOut, names: tuple[str, ...], is_auto: bool) -> LearnedWeights:
+    """Learn the weights of kinds of evidence from known points, on held-out points.
 
     If `is_auto`, kinds without a significant gain are left out. The weights of the others are learned again, with only
     as many candidates as these need.
@@ -321,34 +331,36 @@ def learn_weights(known: KnownPoints, X: Any, Y: Any, names: tuple[str, ...], is
     chosen: dict[str, float] = {}
     made: list[Kind] = []
     for name in names:
-        chosen[name], kind = _best_kind(known, name, X, Y)
+        chosen[name], kind = _best_kind(known, name, held_out)
         made.append(kind)
-    evidence = Evidence(int(Y.shape[1]), int(X.shape[1]), tuple(made))
-    proposals = propose(known.model, evidence, X, Y)
+    evidence = Evidence(int(held_out.Y.shape[1]), int(held_out.X.shape[1]), tuple(made))
+    proposals = propose(known.model, evidence, held_out)
     if is_auto:
         names = proposals.useful(names)
         fewer = evidence.with_kinds(kind for kind in evidence.kinds if kind.NAME in names)
         if fewer.n_candidates < evidence.n_candidates:
-            proposals = propose(known.model, fewer, X, Y)
+            proposals = propose(known.model, fewer, held_out)
     gain, lower = _mean_and_bound(proposals.gains(names))
     is_off = is_auto and not lower > 0
     weights = dict.fromkeys(names, 0.0) if is_off else proposals.best_weights(names)
     return LearnedWeights(weights, chosen, gain, lower)
 
 
-def _best_kind(known: KnownPoints, name: str, X: Any, Y: Any) -> tuple[float, Kind]:
+def _best_kind(known: KnownPoints, name: str, held_out: HeldOut) -> tuple[float, Kind]:
     """Return the parameter that is best for a kind on held-out points, and the kind made with it."""
     values = MAKERS[name].values
     made = [make_kinds(known, {name: value}) for value in values]
     if len(made) == 1:
         return values[0], made[0].kinds[0]
-    quality = [propose(known.model, one, X, Y).improve({}, name)[1] for one in made]
+    quality = [propose(known.model, one, held_out).improve({}, name)[1] for one in made]
     best = int(np.argmax(quality))
     return values[best], made[best].kinds[0]
 
 
-def propose(model: LabelTreeClassifier, evidence: Evidence, X: Any, Y: Any) -> Proposals:
+def propose(model: LabelTreeClassifier, evidence: Evidence, points: HeldOut) -> Proposals:
     """Return scores and evidence of the labels that the model's trees and the evidence propose for points."""
+    X, Y, weights = points
+    weights = np.ones(Y.shape[0]) if weights is None else weights / weights.mean()
     n_searched, n_candidates = (min(n, Y.shape[1]) for n in (evidence.n_searched, evidence.n_candidates))
     request = model.complete_request(SearchRequest(n_searched, n_candidates=n_candidates, evidence=False))
     found = model.searcher_.topk(X, request, n_jobs=model.n_jobs)
@@ -362,7 +374,7 @@ def propose(model: LabelTreeClassifier, evidence: Evidence, X: Any, Y: Any) -> P
     hits = np.zeros(labels.shape, dtype=bool)
     hits[is_label] = has_label(Y, np.nonzero(is_label)[0], labels[is_label])
     measured = evidence.measure(X, labels, model.n_jobs)
-    return Proposals(np.where(is_label, scores, -np.inf).astype(np.float32), measured, hits)
+    return Proposals(np.where(is_label, scores, -np.inf).astype(np.float32), measured, hits, weights[:, np.newaxis])
 
 
 def _split(n_points: int, seed: int, groups: Any, enough: int = _ENOUGH_POINTS) -> tuple[Any, Any]:
