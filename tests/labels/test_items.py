@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from threadpoolctl import threadpool_limits
 
-from labeltrees.labels.items import item_weights, sparse_item_weights
+from labeltrees.labels.items import item_gram, item_weights, sparse_item_weights
 
 
 def make_baskets(seed=0, n=300, m=25):
@@ -25,7 +26,19 @@ def ease(B, weights, ridge):
 
 def test_the_closed_form_is_that_of_ease():
     B, weights = make_baskets()
-    np.testing.assert_allclose(item_weights(sp.csr_array(B), weights, 5.0), ease(B, weights, 5.0), atol=1e-5)
+    np.testing.assert_allclose(item_weights(item_gram(sp.csr_array(B), weights), 5.0), ease(B, weights, 5.0), atol=1e-5)
+
+
+def test_the_weights_do_not_depend_on_the_threads_of_the_linear_algebra():
+    B, weights = make_baskets(n=2000, m=1200)
+    gram = item_gram(sp.csr_array(B), weights)
+    for ridge in (0.01, 5.0):  # in double and in single precision
+        found = []
+        for n_threads in (1, 2, 4):
+            with threadpool_limits(n_threads, "blas"):
+                found.append(item_weights(gram, ridge))
+        assert np.array_equal(found[0], found[1])
+        assert np.array_equal(found[0], found[2])
 
 
 def test_among_all_items_the_sparse_weights_are_those_of_ease():

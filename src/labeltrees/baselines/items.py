@@ -16,7 +16,7 @@ from labeltrees._memory import free_bytes
 from labeltrees._validation import check_integer, check_number
 from labeltrees.baselines.baseline import Baseline, BaselinePoints, top_entries, training_points
 from labeltrees.errors import InputError, Parameter
-from labeltrees.labels.items import item_weights
+from labeltrees.labels.items import item_gram, item_weights
 
 _logger = logging.getLogger("labeltrees")
 MAX_ITEMS = 20_000  # default of `ease`: some minutes on one core, and 8 GB
@@ -91,7 +91,7 @@ class Ease(Baseline):
         self._features, self._labels, self._repeats = baskets.features, baskets.labels, points.repeats
         self.ridge_ = _learn_ridge(points, baskets) if ridge is None else ridge
         self.note += f", ridge {self.ridge_:g}"
-        self.weights_ = item_weights(baskets.items, baskets.weights, self.ridge_)
+        self.weights_ = item_weights(item_gram(baskets.items, baskets.weights), self.ridge_)
 
     def _blocks(self, queries: Any, k: int) -> Iterator[tuple[Int64s, Float32s]]:
         return _best_items(queries, self.weights_, self._features, self._labels, self._repeats, k)
@@ -163,10 +163,10 @@ def _learn_ridge(points: BaselinePoints, baskets: Baskets) -> float:
     held_out, others = np.sort(order[:n_held_out]), np.sort(order[n_held_out:])
     items = baskets.items[:, :_LEARNING_ITEMS].tocsr()[others]
     features, labels = baskets.features[:_LEARNING_ITEMS], baskets.labels[:_LEARNING_ITEMS]
-    Y = points.Y[held_out]
+    Y, gram = points.Y[held_out], item_gram(items, baskets.weights[others])
     n_found = []
     for ridge in _RIDGES:
-        weights = item_weights(items, baskets.weights[others], ridge)
+        weights = item_weights(gram, ridge)
         best = _best_items(points.X[held_out], weights, features, labels, points.repeats, _LENGTH)
         lists = np.concatenate([found for found, _ in best])
         rows, places = np.nonzero(lists >= 0)

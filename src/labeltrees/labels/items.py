@@ -15,31 +15,36 @@ from labeltrees.errors import InputError
 _LARGEST_CONDITION = 1e5  # condition number up to which single precision suffices: its relative error is 6e-8
 
 
-def item_weights(items: Any, weights: Float64s, ridge: float) -> Float32s:
-    """Return the weights W of EASE (m, m), as float32, for baskets (N, m) of 0 and 1.
+def item_gram(items: Any, weights: Float64s) -> Float64s:
+    """Return the total weight of the baskets that two items share (m, m), for baskets (N, m) of 0 and 1."""
+    shared: Float64s = (items.T @ sparse.diags_array(weights) @ items).toarray()
+    return shared
 
-    They minimise the squared error of B - B W plus `ridge` times the sum of squares of W, with a diagonal of 0 (Steck,
-    WWW 2019). Memory is at most 20 bytes times m^2, and time grows with m^3.
+
+def item_weights(gram: Float64s, ridge: float) -> Float32s:
+    """Return the weights W of EASE (m, m), as float32, from the result of `item_gram`.
+
+    They minimise the squared error of B - B W plus `ridge` times the sum of squares of W, where B are the baskets, with
+    a diagonal of 0 (Steck, WWW 2019). Memory is at most 20 bytes times m^2, and time grows with m^3.
     """
-    gram = np.asfortranarray((items.T @ sparse.diags_array(weights) @ items).toarray())
-    gram[np.diag_indices_from(gram)] += ridge
     # Single precision takes half the time. A row sum bounds the largest eigenvalue, and the ridge the smallest.
-    is_single = gram.sum(axis=1).max() < _LARGEST_CONDITION * ridge
-    if is_single:
-        gram = gram.astype(np.float32)
+    is_single = gram.sum(axis=1).max() + ridge < _LARGEST_CONDITION * ridge
+    matrix: Any = np.array(gram, dtype=np.float32 if is_single else np.float64, order="F")
+    matrix[np.diag_indices_from(matrix)] += ridge
     invert = (lapack.spotrf, lapack.spotri) if is_single else (lapack.dpotrf, lapack.dpotri)
     # On one thread, so that the result does not depend on their number. Those of BLAS also wait actively: on two busy
     # cores they took four times the processor time.
     with threadpool_limits(1, user_api="blas"):
-        factor, failed = invert[0](gram, lower=1, overwrite_a=1)
+        matrix, failed = invert[0](matrix, lower=1, overwrite_a=1)
         if not failed:
-            inverse, failed = invert[1](factor, lower=1, overwrite_c=1)
+            matrix, failed = invert[1](matrix, lower=1, overwrite_c=1)
     if failed:
         message = "EASE: the matrix of items cannot be inverted; use a larger ridge"
         raise InputError(message)
     # P, the inverse, is symmetric and only its lower triangle is set. Column j of W is -P[:, j] / P[j, j].
-    found: Float32s = np.tril(inverse).astype(np.float32)
-    del inverse, factor, gram
+    found: Float32s = matrix.astype(np.float32, copy=False)
+    del matrix
+    found = np.tril(found)
     diagonal = found.diagonal().copy()
     found += np.tril(found, -1).T
     found /= -diagonal

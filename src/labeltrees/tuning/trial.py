@@ -23,6 +23,7 @@ from labeltrees.metrics.propensity import MIN_POINTS, label_propensities
 from labeltrees.metrics.table import measure_lists
 from labeltrees.models.common.settings import seed_of
 from labeltrees.models.linear.features import unit_rows
+from labeltrees.models.linear.items import sharing_items
 from labeltrees.models.load import load
 from labeltrees.profiling import Clock, single_call_microseconds
 from labeltrees.tasks import Outcome, Results, Shared
@@ -88,7 +89,7 @@ class Fitted(NamedTuple):
 
 
 class Sample:
-    """Training and validation points, and the embeddings, frequencies and trees of the labels, each computed once.
+    """Training and validation points, and embeddings, frequencies, trees and item weights, each computed once.
 
     If an estimator takes a `TreeBuilder`, its tree is built here and given to it; the model is the same as if it had
     built it. The label embeddings of a model that reads texts come from its `label_embeddings(texts, Y)`.
@@ -96,7 +97,7 @@ class Sample:
 
     def __init__(self, train: TuningData, validation: TuningData) -> None:
         self.train, self.validation = train, validation
-        self._kept: dict[Any, Any] = {}  # embeddings, cover frequencies and trees
+        self._kept: dict[Any, Any] = {}  # embeddings, cover frequencies, trees and item weights
 
     @cached_property
     def frequencies(self) -> Float64s:
@@ -151,7 +152,8 @@ class Sample:
             model.set_params(tree=replace(builder_of(own), embeddings=self.embeddings(model)))
         started = time.perf_counter()
         if self.train.has_items:  # evidence learns which labels are the same items as features
-            model.fit(self.train.arguments())
+            with sharing_items(self._kept):
+                model.fit(self.train.arguments())
             model._label_names = None
         elif has_texts and not self.train.is_text:
             model.fit(self.train.arguments()._replace(label_names=None, feature_names=None))

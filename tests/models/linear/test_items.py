@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 import labeltrees as lt
 from labeltrees.data.label_texts import LabelTexts
-from labeltrees.labels.items import item_weights
+from labeltrees.labels.items import item_gram, item_weights
 from labeltrees.models.linear import items as module
 from labeltrees.models.linear.classifiers import KnownPoints
 from labeltrees.models.linear.evidence import make_kinds
-from labeltrees.models.linear.items import largest, make_baskets, make_items, show_more
+from labeltrees.models.linear.items import largest, make_baskets, make_items, sharing_items, show_more
 from labeltrees.models.linear.label_texts import share_points
 from labeltrees.models.linear.settings import LinearSettings
 from labeltrees.search.evidence import Evidence, Items
@@ -134,7 +134,7 @@ def test_item_weights_are_those_of_least_squares_in_both_precisions(ridge):
     X, Y = make_log(300)
     baskets = sp.csr_array(sp.hstack([X, Y[:, [0]]], format="csr"))  # the last column is 0
     weights = np.random.default_rng(0).random(300) + 0.5
-    found = item_weights(baskets, weights, ridge)
+    found = item_weights(item_gram(baskets, weights), ridge)
     B = baskets.toarray().astype(float)
     for item in range(N_ITEMS):
         others = np.delete(np.arange(N_ITEMS + 1), item)
@@ -177,6 +177,24 @@ def test_every_second_pair_of_baskets_hides_one_item(seed):
 def test_points_that_repeat_items_stay_as_they_are():
     X = sp.csr_array(np.ones((8, 3), np.float32))
     assert show_more(X, X, np.arange(3), 0) == (X, X)
+
+
+def test_fits_on_the_same_points_share_their_weights_within_a_context(monkeypatch):
+    X, Y = make_log()
+    known, other = make_known(X, Y), make_known(*make_log(seed=1))
+    alone = make_items(known, 10.0)
+    calls = []
+    monkeypatch.setattr(module, "item_weights", lambda *given: calls.append(1) or item_weights(*given))
+    made = {}
+    with sharing_items(made):
+        first = make_items(known, 10.0)
+        assert make_items(make_known(X, Y), 10.0) is first
+        assert make_items(known, 20.0) is not first
+        assert make_items(other, 10.0) is not first
+        assert len(calls) == len(made) == 3
+    assert make_items(known, 10.0) is not first
+    for name in ("indptr", "columns", "values"):
+        np.testing.assert_array_equal(getattr(first.rows, name), getattr(alone.rows, name))
 
 
 def test_the_own_value_of_an_item_is_its_share_of_the_query():

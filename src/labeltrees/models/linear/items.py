@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from labeltrees import _core
 from labeltrees._matrices import Int64s
-from labeltrees.labels.items import item_weights, sparse_item_weights
+from labeltrees.labels.items import item_gram, item_weights, sparse_item_weights
 from labeltrees.models.linear.classifiers import KnownPoints
 from labeltrees.search.evidence import Items, OwnItems
 from labeltrees.search.evidence_arrays import ShortRows, strongest_entries
@@ -20,6 +24,22 @@ N_KEPT = 512  # largest weights kept per item
 N_PROPOSED = 64  # labels that an item proposes
 _NEVER = -1000.0  # weight of an item for itself, if no training point repeats an item
 _MAX_PAIRS = 50_000_000  # of items in the same basket: larger baskets are left out, to bound the memory
+
+
+_shared: ContextVar[dict[Any, Any] | None] = ContextVar("shared item weights", default=None)
+
+
+@contextmanager
+def sharing_items(made: dict[Any, Any]) -> Iterator[None]:
+    """Take item weights of the same points from `made`, and add new ones to it, in all fits within this context.
+
+    They do not depend on other parameters of a model, and on small logs they take longer than everything else.
+    """
+    token = _shared.set(made)
+    try:
+        yield
+    finally:
+        _shared.reset(token)
 
 
 def make_own(known: KnownPoints) -> OwnItems:
@@ -35,6 +55,19 @@ def make_items(known: KnownPoints, ridge: float) -> Items:
 
     The basket of a point is its features and its labels.
     """
+    made = _shared.get()
+    if made is None:
+        return _weigh_items(known, ridge)
+    arrays = (known.X.indptr, known.X.indices, known.Y.indptr, known.Y.indices, known.weights, known.items)
+    hashes = [0 if own is None else _core.xxh64(np.ascontiguousarray(own).view(np.uint8)) for own in arrays]
+    key = ("items", *hashes, ridge)
+    if key not in made:
+        made[key] = _weigh_items(known, ridge)
+    found: Items = made[key]
+    return found
+
+
+def _weigh_items(known: KnownPoints, ridge: float) -> Items:
     items = _items_of(known)
     n_labels, n_features = known.Y.shape[1], len(items)
     baskets, label_of, feature_of = make_baskets(known.X, known.Y, items)
@@ -45,7 +78,7 @@ def make_items(known: KnownPoints, ridge: float) -> Items:
     counts = baskets.T @ (weights > 0).astype(np.float64)
     order = np.argsort(-counts, kind="stable")
     dense = np.sort(order[:MAX_DENSE])
-    whole = item_weights(baskets[:, dense].tocsr(), weights, ridge)
+    whole = item_weights(item_gram(baskets[:, dense].tocsr(), weights), ridge)
     rows, columns, values = [], [], []
     can_weigh = np.flatnonzero(feature_of[dense] >= 0)
     for place in np.flatnonzero(label_of[dense] >= 0).tolist():
@@ -164,7 +197,9 @@ def show_more(X: Any, Y: Any, items: Int64s, seed: int) -> tuple[Any, Any]:
     feature_of[items[items >= 0]] = np.flatnonzero(items >= 0)
     column = feature_of[hidden.col]
     is_item = column >= 0
-    if np.isin(hidden.row[is_item].astype(np.int64) * d + column[is_item], own.row.astype(np.int64) * d + own.col).any():
+    if np.isin(
+        hidden.row[is_item].astype(np.int64) * d + column[is_item], own.row.astype(np.int64) * d + own.col
+    ).any():
         return X, Y
     order = np.lexsort((np.random.default_rng(seed).random(hidden.nnz), hidden.row))
     is_last = np.diff(hidden.row[order], append=-1) != 0  # of its point: this label stays hidden
