@@ -2,7 +2,8 @@
 
     python -m benchmarks.updates [DATASET ...] [--share 0.01 ...]
 
-For each dataset, labels are held back with all their points and added later; new points of old labels come alone; ten
+For each dataset, labels are held back with all their points and added later, also so that the new labels are 1 % in total,
+with those whose only points are among these ("total"); new points of old labels come alone; ten
 updates come in a row; a thousandth of the points is forgotten; and 30 % of the labels are retired. Times are processor
 times of one thread, so that other work on the machine matters little. napkinXC's online trees take part if napkinXC is
 installed: it inserts labels with its command `nxc train -m oplt` only, which trains all points one by one.
@@ -74,13 +75,29 @@ class Scene:
         has = (self.Y @ is_new.astype(np.float32)) > 0
         return np.flatnonzero(~has), np.flatnonzero(has), is_new
 
-    def new_labels(self, share: float) -> None:
+    def hold_back_in_total(self, share: float) -> tuple[Any, Any, Any]:
+        """Return the same, with as many new labels in total: points of a label also hold the only points of others."""
+        by_label = sp.csc_array(self.Y)
+        left = np.diff(by_label.indptr)
+        had_points, held = left > 0, np.zeros(self.Y.shape[0], dtype=bool)
+        wanted = max(int(share * had_points.sum()), 1)
+        for label in np.random.default_rng(0).permutation(np.flatnonzero(had_points)).tolist():
+            own = by_label.indices[by_label.indptr[label] : by_label.indptr[label + 1]]
+            own = own[~held[own]]
+            held[own] = True
+            left -= np.bincount(self.Y[own].indices, minlength=len(left))
+            if (had_points & (left == 0)).sum() >= wanted:
+                break
+        return np.flatnonzero(~held), np.flatnonzero(held), had_points & (left == 0)
+
+    def new_labels(self, share: float, *, in_total: bool = False) -> None:
         """Compare an update with new labels with a full fit."""
-        old, new, is_new = self.hold_back(share)
+        old, new, is_new = self.hold_back_in_total(share) if in_total else self.hold_back(share)
         both = np.concatenate([old, new])
         full, full_time = self.fit(both)
         base, _ = self.fit(old)
-        title = f"{share:.0%} of the labels, {len(new) / len(both):.0%} of the points"
+        words = " in total" if in_total else ""
+        title = f"{share:.0%} of the labels{words}, {len(new) / len(both):.0%} of the points"
         self.row(f"{title}: full fit", full, full_time, full_time, is_new)
         replay = (self.X[old], self.Y[old])
         for what, how in (
@@ -157,7 +174,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("datasets", nargs="*", default=DATASETS)
     parser.add_argument("--share", type=float, nargs="*", default=SHARES)
-    parser.add_argument("--only", choices=("labels", "points", "row", "forget", "retire"))
+    parser.add_argument("--only", choices=("labels", "total", "points", "row", "forget", "retire"))
     options = parser.parse_args()
     warnings.simplefilter("ignore", UserWarning)
     if importlib.util.find_spec("napkinxc") is None:
@@ -171,6 +188,8 @@ def main() -> None:
         if options.only in (None, "labels"):
             for share in options.share:
                 scene.new_labels(share)
+        if options.only in (None, "total"):
+            scene.new_labels(0.01, in_total=True)
         if options.only in (None, "points"):
             scene.new_points(0.05)
         if options.only in (None, "row"):

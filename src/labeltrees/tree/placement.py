@@ -9,6 +9,7 @@ label, it becomes a sibling of that label. Up to t = 1 only similarity counts, a
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -265,10 +266,14 @@ class _Growing:
         return nodes
 
     def _sums(self, values: Any) -> Float64s:
-        sums = np.zeros(len(self.children))
-        for node in range(len(self.children) - 1, -1, -1):
-            for child in self.children[node]:
-                sums[node] += sums[child] if child >= 0 else values[~child]
+        """Return the sum of the values (L,) of the labels below each node."""
+        flat = np.fromiter(itertools.chain.from_iterable(self.children), np.int64)
+        owner = np.repeat(np.arange(len(self.children)), [len(own) for own in self.children])
+        is_label = flat < 0
+        sums = np.bincount(owner[is_label], values[~flat[is_label]], minlength=len(self.children))
+        inner = zip(owner[~is_label].tolist(), flat[~is_label].tolist(), strict=True)
+        for node, child in reversed(list(inner)):  # children have larger numbers than their node
+            sums[node] += sums[child]
         return sums
 
     def _sizes(self) -> tuple[Int64s, Float64s]:
