@@ -2,11 +2,11 @@
 
     python -m benchmarks.updates [DATASET ...] [--share 0.01 ...]
 
-For each dataset, labels are held back with all their points and added later, also so that the new labels are 1 % in total,
-with those whose only points are among these ("total"); new points of old labels come alone; ten
-updates come in a row; a thousandth of the points is forgotten; and 30 % of the labels are retired. Times are processor
-times of one thread, so that other work on the machine matters little. napkinXC's online trees take part if napkinXC is
-installed: it inserts labels with its command `nxc train -m oplt` only, which trains all points one by one.
+For each dataset, labels are held back with all their points and added later, also so that the new labels are 1 % in
+total, with those whose only points are among these ("total"); new points of old labels come alone; ten updates come in
+a row; a thousandth of the points is forgotten; and 30 % of the labels are retired. Times are processor times of one
+thread, so that other work on the machine matters little. napkinXC's online trees take part if napkinXC is installed: it
+inserts labels with its command `nxc train -m oplt` only, which trains all points one by one.
 """
 
 from __future__ import annotations

@@ -126,9 +126,13 @@ def splice_chunks(
     offsets = np.empty(len(copied), np.int64)
     offsets[order] = np.cumsum(sizes[order]) - sizes[order]
     chunks = np.zeros(int(sizes.sum()) + TAIL, np.uint8)
-    is_new = (copied < 0).tolist()
-    for node, (to, begin, size) in enumerate(zip(offsets.tolist(), starts.tolist(), sizes.tolist(), strict=True)):
-        chunks[to : to + size] = (packed if is_new[node] else old.chunks)[begin : begin + size]
+    is_new, begin = (copied < 0)[order], starts[order]
+    ends = begin + sizes[order]
+    breaks = np.flatnonzero((is_new[1:] != is_new[:-1]) | (begin[1:] != ends[:-1])) + 1  # of runs of chunks
+    first, last = np.append(0, breaks), np.append(breaks, len(order)) - 1
+    runs = (is_new[first], offsets[order[first]], begin[first], ends[last])
+    for from_new, to, start, end in zip(*(own.tolist() for own in runs), strict=True):
+        chunks[to : to + end - start] = (packed if from_new else old.chunks)[start:end]
     _number_children(chunks, offsets, same, child_ptr, children)
     return ChunkStore(
         chunks, offsets, old.feature_rank, child_ptr, children, n_labels, old.n_features, old.matrices, True
