@@ -270,7 +270,9 @@ class _Growing:
         flat = np.fromiter(itertools.chain.from_iterable(self.children), np.int64)
         owner = np.repeat(np.arange(len(self.children)), [len(own) for own in self.children])
         is_label = flat < 0
-        sums = np.bincount(owner[is_label], values[~flat[is_label]], minlength=len(self.children))
+        sums: Float64s = np.asarray(
+            np.bincount(owner[is_label], values[~flat[is_label]], minlength=len(self.children)), np.float64
+        )
         inner = zip(owner[~is_label].tolist(), flat[~is_label].tolist(), strict=True)
         for node, child in reversed(list(inner)):  # children have larger numbers than their node
             sums[node] += sums[child]
