@@ -151,6 +151,11 @@ def test_retire_is_the_short_form(run, folder, tmp_path):
     assert json.loads(run("retire", folder, tmp_path / "gone.txt", "--json").stdout)["retired"] == ["pear"]
     assert lt.load(folder).predict_topk(["ripe pear"], 2)[0].tolist() == [["apple", None]]
     assert "0 of them retired" in run("retire", folder, "pear", "--restore").stdout
+    said = run("retire", folder, "pear", "-o", tmp_path / "without").stdout
+    assert "1 of them retired" in said
+    assert "previous version" not in said
+    assert lt.load(tmp_path / "without").retired_.tolist() == ["pear"]
+    assert lt.load(folder).retired_.tolist() == []
     assert lt.load(folder).predict_topk(["ripe pear"], 1)[0].tolist() == [["pear"]]
     missing = run("retire", folder, "plum")
     assert missing.exit_code != 0

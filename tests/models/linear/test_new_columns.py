@@ -299,7 +299,7 @@ def test_contexts_that_do_not_fit_are_refused_and_change_nothing(contexts, messa
 def test_points_of_another_encoder_are_refused():
     model = lt.LabelTreeClassifier(C=1.0).fit(make_old())
     other = lt.encoders.ItemEncoder(["a", "b"])
-    with pytest.raises(InputError, match="another encoder made them"):
+    with pytest.raises(InputError, match="no feature that the model knows: another encoder"):
         model.update(lt.Dataset([["a"], ["b"]], [["x"], ["y"]], encoder=other))
 
 

@@ -16,7 +16,6 @@ from sklearn.base import clone
 
 from labeltrees._matrices import Int64s
 from labeltrees._names import decode_names, encode_names
-from labeltrees._validation import refuse
 from labeltrees.data.columns import as_texts
 from labeltrees.data.dataset import Dataset
 from labeltrees.data.encoders import ColumnEncoder, Encoder, ItemEncoder, TextEncoder, UnionEncoder
@@ -267,7 +266,8 @@ def move_features(X: Any, columns: Int64s, n_features: int) -> Any:
     moved = columns[pairs.col]
     known = moved >= 0
     if pairs.nnz and not known.any():
-        refuse("X", "points that have features of the model", "points without any: another encoder made them")
+        message = "X has no feature that the model knows: another encoder made it, or its features have other names"
+        raise InputError(message)
     entries = (pairs.data[known].astype(np.float32), (pairs.row[known], moved[known]))
     matrix = sp.csr_array(entries, shape=(X.shape[0], n_features))
     matrix.sort_indices()
