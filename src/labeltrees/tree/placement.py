@@ -70,7 +70,8 @@ def place_new_labels(
     settings: TreeSettings,
     *,
     rebuild: bool = True,
-    frequencies: Any = None,
+    anew: bool = False,
+    frequencies: tuple[Any, Any] = (None, None),
     random_state: int = 0,
     n_jobs: int | None = 1,
 ) -> PlacedTree:
@@ -88,7 +89,11 @@ def place_new_labels(
         The labels' weights in a split, f(tradeoff).
     settings : TreeSettings
     rebuild : bool
-        Rebuild subtrees that have grown too much; needs `frequencies` (L,) and embeddings of all labels.
+        Rebuild subtrees that have grown too much; needs `frequencies` and embeddings of all labels.
+    anew : bool
+        Rebuild the whole tree, which needs the same.
+    frequencies : (array (L,), array (L,) or None)
+        The frequencies of the labels, and their cover frequencies if these matter.
 
     Examples
     --------
@@ -101,15 +106,21 @@ def place_new_labels(
     """
     n_labels = len(weights)
     whole = LabelTree._adopt(TreeArrays(tree.child_ptr, tree.children, n_labels, None, weights), check=False)
-    if len(labels) == 0:
+    if len(labels) == 0 and not anew:
         return PlacedTree(whole, np.arange(len(tree.children)), np.arange(tree.n_nodes))
-    homes = find_homes(tree, labels, embeddings, weights, settings, n_jobs)
+    if anew:
+        homes = np.zeros(len(labels), np.int64)
+    else:
+        homes = find_homes(tree, labels, embeddings, weights, settings, n_jobs)
     growing = _Growing(tree, embeddings, weights, settings, random_state)
     order = np.lexsort((labels, -weights[labels]))  # frequent labels first, as in a tree
     for label, home in zip(labels[order].tolist(), homes[order].tolist(), strict=True):
         growing.children[home].append(~label)
+    if anew:
+        growing.rebuild_below(0, frequencies)
+        return growing.finish(len(labels))
     growing.split_wide(np.unique(homes))
-    if rebuild and frequencies is not None:
+    if rebuild and frequencies[0] is not None:
         growing.rebuild(whole, frequencies)
     return growing.finish(len(labels))
 
@@ -201,7 +212,7 @@ class _Growing:
         down = plus if plus.sum() > (~plus).sum() else ~plus  # the side with more, rarer labels
         return [own[i] for i in np.flatnonzero(down)], [own[i] for i in np.flatnonzero(~down)]
 
-    def rebuild(self, whole: LabelTree, frequencies: Float64s) -> None:
+    def rebuild(self, whole: LabelTree, frequencies: tuple[Any, Any]) -> None:
         """Rebuild subtrees whose share of the weight or number of labels has grown too much."""
         old, new = self._sizes()
         before: Any = whole.label_weights if self.tree.label_weights is None else self.tree.label_weights
@@ -217,17 +228,17 @@ class _Growing:
             share_now = mass_now[node] / max(mass_now[0], 1e-300)
             has_drifted = new[node] >= DRIFT * old[node] or share_now >= DRIFT * max(share_before, 1e-12)
             if has_drifted and new[node] >= SMALLEST_DRIFT and new[node] > old[node]:
-                self._rebuild(node, frequencies)
+                self.rebuild_below(node, frequencies)
             else:
                 waiting += inner
 
-    def _rebuild(self, node: int, frequencies: Float64s) -> None:
+    def rebuild_below(self, node: int, frequencies: tuple[Any, Any]) -> None:
+        """Rebuild the subtree of a node."""
         ids = np.sort(np.array(self._labels_below(node), dtype=np.int64))
         settings = self.settings
         built = build_tree_from(
             self.embeddings[ids],
-            np.maximum(frequencies[ids], 1e-12),
-            None,
+            *(None if own is None else np.maximum(own[ids], 1e-12) for own in frequencies),
             tradeoff=settings.tradeoff,
             fanout=settings.fanout,
             leaf_size=settings.leaf_size,

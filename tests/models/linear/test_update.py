@@ -178,6 +178,34 @@ def test_sampled_old_points_stand_for_the_others(monkeypatch):
     assert np.abs(weights(continued) - wanted).mean() < 0.2 * np.abs(weights(base) - wanted).mean()
 
 
+@pytest.mark.parametrize("parameters", [{}, {"tradeoff": 1.5}, {"n_trees": 2}, {"loss": "logistic"}], ids=str)
+def test_the_update_that_trains_all_classifiers_is_a_full_fit(parameters):
+    how = {"C": 1.0, "fanout": 8, **parameters}
+    model, seen = lt.LabelTreeClassifier(**how).fit(X[OLD], Y[OLD]), OLD
+    for some in np.array_split(NEW, 2):
+        report = model.update(X[some], Y[some], replay=(X[seen], Y[seen]))
+        seen = np.concatenate([seen, some])
+    assert (report.kept, report.continued, report.n_rebuilt) == (0, 0, len(model.trees_))
+    assert report.full_fit_advised is None
+    full = lt.LabelTreeClassifier(**how).fit(X[seen], Y[seen])
+    assert_same_bytes(model, full)
+    for own, its in zip(model.trees_, full.trees_, strict=True):
+        np.testing.assert_array_equal(own.children, its.children)
+    one = model.update(X[:1], Y[:1], replay=(X[seen], Y[seen]))
+    assert one.kept > 0
+
+
+def test_a_given_tree_is_not_built_anew():
+    for given in ("flat", fitted().tree_):
+        model, seen = lt.LabelTreeClassifier(C=1.0, fanout=8, tree=given).fit(X[OLD], Y[OLD]), OLD
+        for some in np.array_split(NEW, 2):
+            report = model.update(X[some], Y[some], replay=(X[seen], Y[seen]))
+            seen = np.concatenate([seen, some])
+        assert (report.kept, report.continued) == (0, 0)
+        assert report.n_rebuilt < 2
+        assert len(report.moved_labels) < N_LABELS / 4
+
+
 def test_many_small_updates_end_with_a_training_of_all_classifiers():
     model, old = fitted(), OLD
     all_trained = []
