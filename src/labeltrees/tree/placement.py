@@ -221,13 +221,15 @@ class _Growing:
         waiting = [child for child in self.children[0] if child >= 0]
         while waiting:
             node = waiting.pop()
+            if node >= self.tree.n_nodes or new[node] <= old[node]:  # without a new label below
+                continue
             inner = [child for child in self.children[node] if child >= 0]
-            if not inner or node >= self.tree.n_nodes:
+            if not inner:
                 continue
             share_before = mass_before[node] / max(mass_before[0], 1e-300)
             share_now = mass_now[node] / max(mass_now[0], 1e-300)
             has_drifted = new[node] >= DRIFT * old[node] or share_now >= DRIFT * max(share_before, 1e-12)
-            if has_drifted and new[node] >= SMALLEST_DRIFT and new[node] > old[node]:
+            if has_drifted and new[node] >= SMALLEST_DRIFT:
                 self.rebuild_below(node, frequencies)
             else:
                 waiting += inner
