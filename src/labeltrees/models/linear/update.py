@@ -212,7 +212,7 @@ class _Update:
         return np.concatenate([np.flatnonzero(tree.label_parent < 0), np.arange(tree.n_labels, self.data.n_labels)])
 
     def label_weights(self) -> tuple[NDArray[np.float64], Any, NDArray[np.float64]]:
-        """Return the frequencies of all labels, cover frequencies if these matter, and the labels' weights in splits."""
+        """Return the frequencies of labels, cover frequencies if these matter, and the labels' weights in splits."""
         points, settings = self.data.points, self.tree_settings()
         if self.with_replay:
             frequencies = label_frequencies(points.Y, points.weights)
