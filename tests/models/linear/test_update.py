@@ -206,6 +206,17 @@ def test_a_given_tree_is_not_built_anew():
         assert len(report.moved_labels) < N_LABELS / 4
 
 
+def test_labels_without_points_in_replay_stay():
+    model, seen = fitted(), OLD
+    label = int(model.predict_topk(QUERIES, 1)[0][0, 0])
+    before = model.predict_topk(QUERIES, 1)[0].ravel() == label
+    for some in np.array_split(NEW, 2):
+        some, kept = (rows[Y[rows][:, [label]].toarray().ravel() == 0] for rows in (some, seen))
+        model.update(X[some], Y[some], replay=(X[kept], Y[kept]))
+        seen = np.concatenate([kept, some])
+    assert (model.predict_topk(QUERIES, 5)[0] == label).any(axis=1)[before].mean() > 0.8
+
+
 def test_many_small_updates_end_with_a_training_of_all_classifiers():
     model, old = fitted(), OLD
     all_trained = []

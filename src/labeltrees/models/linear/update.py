@@ -347,7 +347,13 @@ class _Update:
         earlier = self.model.stats_.get("updates", {}).get("points", 0)
         added = earlier + self.n_new
         at_training = max(self.data.points.X.shape[0] - added, 1)
-        return self.exact or (self.with_replay and earlier > 0 and added > ALL_AGAIN * at_training)
+        many = self.with_replay and earlier > 0 and added > ALL_AGAIN * at_training
+        return self.exact or (many and self.has_all_labels())
+
+    def has_all_labels(self) -> bool:
+        """Return whether every label of the tree has a point; training all classifiers would lose the others."""
+        placed = self.model.trees_[0].label_parent >= 0
+        return bool((self.counts[: len(placed)][placed] > 0).all())
 
     def builds_anew(self) -> bool:
         """Return whether the tree is built anew, too: if all classifiers are trained again, this costs little more."""
