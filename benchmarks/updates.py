@@ -1,12 +1,13 @@
 """Updates against full fits: processor time, and precision on old, new and all labels.
 
-    python -m benchmarks.updates [DATASET ...] [--share 0.01 ...]
+    python -m benchmarks.updates [DATASET ...] [--share 0.01 ...] [--only PART] [--held-out] [--updates 10]
 
 For each dataset, labels are held back with all their points and added later, also so that the new labels are 1 % in
 total, with those whose only points are among these ("total"); new points of old labels come alone; ten updates come in
 a row; a thousandth of the points is forgotten; and 30 % of the labels are retired. Times are processor times of one
 thread, so that other work on the machine matters little. napkinXC's online trees take part if napkinXC is installed: it
-inserts labels with its command `nxc train -m oplt` only, which trains all points one by one.
+inserts labels with its command `nxc train -m oplt` only, which trains all points one by one. With --held-out, 15 % of
+the training points are the test points, to choose constants on.
 """
 
 from __future__ import annotations
@@ -40,10 +41,14 @@ def seconds(call: Any) -> tuple[Any, float]:
 class Scene:
     """A dataset, and how models of it are measured."""
 
-    def __init__(self, name: str) -> None:
-        train, self.test = load(name)
+    def __init__(self, name: str, held_out: bool = False) -> None:
+        train, test = load(name)
+        if held_out:
+            rows = np.random.default_rng(9).permutation(train.n_points)
+            cut = int(0.85 * len(rows))
+            train, test = train[np.sort(rows[:cut])], train[np.sort(rows[cut:])]
         self.name, self.X, self.Y = name, sp.csr_array(train.X), sp.csr_array(train.Y)
-        self.truth = sp.csr_array(self.test.Y)
+        self.test, self.truth = test, sp.csr_array(test.Y)
 
     def fit(self, rows: Any) -> tuple[Any, float]:
         """Return a model of some points, and the time."""
@@ -64,7 +69,7 @@ class Scene:
     def row(self, what: str, model: Any, used: float, full: float, is_new: Any) -> None:
         """Print a row of the table."""
         cells = [self.precision(model), self.precision(model, ~is_new), self.precision(model, is_new)]
-        words = [" / ".join(f"{value:.1f}" for value in cell) for cell in cells]
+        words = ["-" if np.isnan(cell[0]) else " / ".join(f"{value:.1f}" for value in cell) for cell in cells]
         print(f"| {self.name} | {what} | {used:.2f} s, {used / full:.0%} | " + " | ".join(words) + " |", flush=True)
 
     def hold_back(self, share: float) -> tuple[Any, Any, Any]:
@@ -125,7 +130,7 @@ class Scene:
         _, used = seconds(lambda: model.update(self.X[new], self.Y[new], replay=(self.X[old], self.Y[old])))
         self.row(f"{title}: update", model, used, full_time, np.zeros_like(seen) | True)
 
-    def in_a_row(self, n: int = 10, share: float = 0.1) -> None:
+    def in_a_row(self, n: int, share: float = 0.1) -> None:
         """Add labels in many updates."""
         old, new, is_new = self.hold_back(share)
         full, full_time = self.fit(np.concatenate([old, new]))
@@ -175,6 +180,8 @@ def main() -> None:
     parser.add_argument("datasets", nargs="*", default=DATASETS)
     parser.add_argument("--share", type=float, nargs="*", default=SHARES)
     parser.add_argument("--only", choices=("labels", "total", "points", "row", "forget", "retire"))
+    parser.add_argument("--held-out", action="store_true")
+    parser.add_argument("--updates", type=int, default=10, metavar="N", help="number of updates in a row")
     options = parser.parse_args()
     warnings.simplefilter("ignore", UserWarning)
     if importlib.util.find_spec("napkinxc") is None:
@@ -184,7 +191,7 @@ def main() -> None:
         "| --- | --- | --- | --- | --- | --- |"
     )
     for name in options.datasets or DATASETS:
-        scene = Scene(name)
+        scene = Scene(name, options.held_out)
         if options.only in (None, "labels"):
             for share in options.share:
                 scene.new_labels(share)
@@ -193,7 +200,7 @@ def main() -> None:
         if options.only in (None, "points"):
             scene.new_points(0.05)
         if options.only in (None, "row"):
-            scene.in_a_row()
+            scene.in_a_row(options.updates)
         if options.only in (None, "forget"):
             scene.forget()
         if options.only in (None, "retire"):
