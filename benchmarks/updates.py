@@ -1,11 +1,13 @@
 """Updates against full fits: processor time, and precision on old, new and all labels.
 
-    python -m benchmarks.updates [DATASET ...] [--share 0.01 ...]
+    python -m benchmarks.updates [DATASET ...] [--share 0.01 ...] [--only PART] [--held-out] [--updates 10]
 
-For each dataset, labels are held back with all their points and added later; new points of old labels come alone; ten
-updates come in a row; a thousandth of the points is forgotten; and 30 % of the labels are retired. Times are processor
-times of one thread, so that other work on the machine matters little. napkinXC's online trees take part if napkinXC is
-installed: it inserts labels with its command `nxc train -m oplt` only, which trains all points one by one.
+For each dataset, labels are held back with all their points and added later, also so that the new labels are 1 % in
+total, with those whose only points are among these ("total"); new points of old labels come alone; ten updates come in
+a row; a thousandth of the points is forgotten; and 30 % of the labels are retired. Times are processor times of one
+thread, so that other work on the machine matters little. napkinXC's online trees take part if napkinXC is installed: it
+inserts labels with its command `nxc train -m oplt` only, which trains all points one by one. With --held-out, 15 % of
+the training points are the test points, to choose constants on.
 """
 
 from __future__ import annotations
@@ -39,10 +41,14 @@ def seconds(call: Any) -> tuple[Any, float]:
 class Scene:
     """A dataset, and how models of it are measured."""
 
-    def __init__(self, name: str) -> None:
-        train, self.test = load(name)
+    def __init__(self, name: str, held_out: bool = False) -> None:
+        train, test = load(name)
+        if held_out:
+            rows = np.random.default_rng(9).permutation(train.n_points)
+            cut = int(0.85 * len(rows))
+            train, test = train[np.sort(rows[:cut])], train[np.sort(rows[cut:])]
         self.name, self.X, self.Y = name, sp.csr_array(train.X), sp.csr_array(train.Y)
-        self.truth = sp.csr_array(self.test.Y)
+        self.test, self.truth = test, sp.csr_array(test.Y)
 
     def fit(self, rows: Any) -> tuple[Any, float]:
         """Return a model of some points, and the time."""
@@ -63,7 +69,7 @@ class Scene:
     def row(self, what: str, model: Any, used: float, full: float, is_new: Any) -> None:
         """Print a row of the table."""
         cells = [self.precision(model), self.precision(model, ~is_new), self.precision(model, is_new)]
-        words = [" / ".join(f"{value:.1f}" for value in cell) for cell in cells]
+        words = ["-" if np.isnan(cell[0]) else " / ".join(f"{value:.1f}" for value in cell) for cell in cells]
         print(f"| {self.name} | {what} | {used:.2f} s, {used / full:.0%} | " + " | ".join(words) + " |", flush=True)
 
     def hold_back(self, share: float) -> tuple[Any, Any, Any]:
@@ -74,13 +80,29 @@ class Scene:
         has = (self.Y @ is_new.astype(np.float32)) > 0
         return np.flatnonzero(~has), np.flatnonzero(has), is_new
 
-    def new_labels(self, share: float) -> None:
+    def hold_back_in_total(self, share: float) -> tuple[Any, Any, Any]:
+        """Return the same, with as many new labels in total: points of a label also hold the only points of others."""
+        by_label = sp.csc_array(self.Y)
+        left = np.diff(by_label.indptr)
+        had_points, held = left > 0, np.zeros(self.Y.shape[0], dtype=bool)
+        wanted = max(int(share * had_points.sum()), 1)
+        for label in np.random.default_rng(0).permutation(np.flatnonzero(had_points)).tolist():
+            own = by_label.indices[by_label.indptr[label] : by_label.indptr[label + 1]]
+            own = own[~held[own]]
+            held[own] = True
+            left -= np.bincount(self.Y[own].indices, minlength=len(left))
+            if (had_points & (left == 0)).sum() >= wanted:
+                break
+        return np.flatnonzero(~held), np.flatnonzero(held), had_points & (left == 0)
+
+    def new_labels(self, share: float, *, in_total: bool = False) -> None:
         """Compare an update with new labels with a full fit."""
-        old, new, is_new = self.hold_back(share)
+        old, new, is_new = self.hold_back_in_total(share) if in_total else self.hold_back(share)
         both = np.concatenate([old, new])
         full, full_time = self.fit(both)
         base, _ = self.fit(old)
-        title = f"{share:.0%} of the labels, {len(new) / len(both):.0%} of the points"
+        words = " in total" if in_total else ""
+        title = f"{share:.0%} of the labels{words}, {len(new) / len(both):.0%} of the points"
         self.row(f"{title}: full fit", full, full_time, full_time, is_new)
         replay = (self.X[old], self.Y[old])
         for what, how in (
@@ -108,7 +130,7 @@ class Scene:
         _, used = seconds(lambda: model.update(self.X[new], self.Y[new], replay=(self.X[old], self.Y[old])))
         self.row(f"{title}: update", model, used, full_time, np.zeros_like(seen) | True)
 
-    def in_a_row(self, n: int = 10, share: float = 0.1) -> None:
+    def in_a_row(self, n: int, share: float = 0.1) -> None:
         """Add labels in many updates."""
         old, new, is_new = self.hold_back(share)
         full, full_time = self.fit(np.concatenate([old, new]))
@@ -157,7 +179,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("datasets", nargs="*", default=DATASETS)
     parser.add_argument("--share", type=float, nargs="*", default=SHARES)
-    parser.add_argument("--only", choices=("labels", "points", "row", "forget", "retire"))
+    parser.add_argument("--only", choices=("labels", "total", "points", "row", "forget", "retire"))
+    parser.add_argument("--held-out", action="store_true")
+    parser.add_argument("--updates", type=int, default=10, metavar="N", help="number of updates in a row")
     options = parser.parse_args()
     warnings.simplefilter("ignore", UserWarning)
     if importlib.util.find_spec("napkinxc") is None:
@@ -167,14 +191,16 @@ def main() -> None:
         "| --- | --- | --- | --- | --- | --- |"
     )
     for name in options.datasets or DATASETS:
-        scene = Scene(name)
+        scene = Scene(name, options.held_out)
         if options.only in (None, "labels"):
             for share in options.share:
                 scene.new_labels(share)
+        if options.only in (None, "total"):
+            scene.new_labels(0.01, in_total=True)
         if options.only in (None, "points"):
             scene.new_points(0.05)
         if options.only in (None, "row"):
-            scene.in_a_row()
+            scene.in_a_row(options.updates)
         if options.only in (None, "forget"):
             scene.forget()
         if options.only in (None, "retire"):

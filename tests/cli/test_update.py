@@ -47,6 +47,21 @@ def test_new_data_brings_new_labels(run, folder, tmp_path):
     assert lt.load(folder).classes_.tolist() == ["apple", "pear"]
 
 
+def test_points_of_a_union_bring_new_words_and_items(run, tmp_path):
+    def prepared(name, contexts, labels, words, items):
+        query = lt.encoders.TextEncoder(lt.TfidfVectorizer().fit(words))
+        encoder = lt.encoders.UnionEncoder({"query": query, "history": lt.encoders.ItemEncoder(items)})
+        lt.write_parts(lt.Dataset(contexts, labels, encoder=encoder), tmp_path / name, 8)
+        return tmp_path / name
+
+    old = prepared("old", [(text, ["milk"]) for text in TEXTS], LABELS, TEXTS, ["milk", "bread"])
+    new = prepared("new", [("blue plum", None), (None, ["tea"])] * 3, [["plum"], ["cup"]] * 3, ["blue plum"], ["tea"])
+    lt.LabelTreeClassifier(C=1.0).fit(lt.open_parts(old)).save(tmp_path / "model")
+    assert "2 new labels, 3 new features" in run("update", tmp_path / "model", new, "--replay", old).stdout
+    for question, label in (('{"history": ["tea"]}', "cup"), ('{"query": "a plum"}', "plum")):
+        assert run("predict", tmp_path / "model", "--ask", question).stdout.startswith(label)
+
+
 def test_text_models_are_updated(run, tmp_path):
     folder, beside = tmp_path / "text.model", tmp_path / "new.model"
     lt.TextLabelTreeClassifier(dim=16).fit(TEXTS * 3, LABELS * 3).save(folder)
@@ -151,6 +166,11 @@ def test_retire_is_the_short_form(run, folder, tmp_path):
     assert json.loads(run("retire", folder, tmp_path / "gone.txt", "--json").stdout)["retired"] == ["pear"]
     assert lt.load(folder).predict_topk(["ripe pear"], 2)[0].tolist() == [["apple", None]]
     assert "0 of them retired" in run("retire", folder, "pear", "--restore").stdout
+    said = run("retire", folder, "pear", "-o", tmp_path / "without").stdout
+    assert "1 of them retired" in said
+    assert "previous version" not in said
+    assert lt.load(tmp_path / "without").retired_.tolist() == ["pear"]
+    assert lt.load(folder).retired_.tolist() == []
     assert lt.load(folder).predict_topk(["ripe pear"], 1)[0].tolist() == [["pear"]]
     missing = run("retire", folder, "plum")
     assert missing.exit_code != 0

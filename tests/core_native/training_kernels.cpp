@@ -126,6 +126,23 @@ void test_others(const simd::LaneKernels& kernels, Report& report) {
         report.near("add_positive", problem.weights[column * lanes + lane], expected[column]);
     }
   }
+  for (bool dense : {false, true}) {
+    const Problem problem(lanes, dense, simd::kSquaredHinge);
+    for (int64_t row = 0; row < Problem::n_rows; ++row) {
+      const auto& head = problem.rows[row];
+      const int32_t* columns = problem.columns.data() + head.begin;
+      const float* values = problem.values.data() + head.begin;
+      Aligned<float> margins(scale);
+      kernels.add_margins[dense](dense ? nullptr : columns, values, head.length, problem.weights.data(),
+                                 margins.data());
+      for (int lane = 0; lane < lanes; ++lane) {
+        double expected = scale[lane];
+        for (int32_t i = 0; i < head.length; ++i)
+          expected += double{values[i]} * problem.weights[columns[i] * lanes + lane];
+        report.near("add_margins", margins[lane], expected);
+      }
+    }
+  }
   Problem problem(lanes, false, simd::kSquaredHinge);
   std::vector<double> squares(lanes), cross(lanes);
   std::vector<uint16_t> kept(Problem::n_columns);

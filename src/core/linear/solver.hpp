@@ -42,15 +42,6 @@ struct StartWeights {
   const uint8_t* is_new;  // (n_points)
 };
 
-// Adds the margins of one row. The number of lanes is a constant, so that the compiler vectorizes them.
-template <int Lanes>
-void add_margins(const NodeRows& node, int64_t row, const float* weights, float* margins) {
-  for (int32_t i = 0; i < node.length[row]; ++i) {
-    const int64_t at = node.begin[row] + i, column = node.columns ? node.columns[at] : i;
-    for (int lane = 0; lane < Lanes; ++lane) margins[lane] += node.values[at] * weights[column * Lanes + lane];
-  }
-}
-
 // The losses of the classifiers of a group on held-out rows: at each cost, and with the best constant margins.
 struct HeldOutLosses {
   std::vector<double> at_cost;
@@ -107,6 +98,7 @@ class LaneSolver {
                  int n_lanes);
   void start_alpha(const StartWeights& start, const NodeRows& node, const simd::LanePass& pass,
                    const LinearOptions& options);
+  void add_margins(const NodeRows& node, int64_t row, const float* weights, float* margins) const;
   void start_at_means(const NodeRows& node, simd::LanePass& pass);
   int64_t run_pass(int64_t (*kernel)(simd::LanePass&), simd::LanePass& pass, int64_t n_order, const Job& job);
   void descend(const NodeRows& node, simd::LanePass& pass, const LinearOptions& options, uint64_t stream,

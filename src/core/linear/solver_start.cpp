@@ -5,6 +5,17 @@
 
 namespace labeltrees::linear {
 
+namespace {
+
+// The first of [at, end), which rises, that is not below `feature`; it is usually near.
+const int32_t* seek(const int32_t* at, const int32_t* end, int32_t feature) {
+  int64_t step = 1;
+  for (; step < end - at && at[step] < feature; step *= 2) at += step;
+  return std::lower_bound(at, std::min(at + step + 1, end), feature);
+}
+
+}  // namespace
+
 void LaneSolver::solve_from(const StartWeights& start, int64_t first_row, const NodeRows& node,
                             const LaneTargets& targets, const LinearOptions& options, uint64_t stream, const Job& job) {
   held_out_ = nullptr;
@@ -31,7 +42,7 @@ void LaneSolver::set_start(const StartWeights& start, int64_t first_row, const N
     for (int64_t i = start.indptr[first_row + lane]; i < start.indptr[first_row + lane + 1]; ++i) {
       int64_t column = start.features[i];
       if (!node.identity) {
-        at = std::lower_bound(at, end, start.features[i]);
+        at = seek(at, end, start.features[i]);
         if (at == end || *at != start.features[i]) {
           untouched_[lane].push_back(i);
           continue;
@@ -44,11 +55,18 @@ void LaneSolver::set_start(const StartWeights& start, int64_t first_row, const N
   }
 }
 
+// margins: aligned.
+void LaneSolver::add_margins(const NodeRows& node, int64_t row, const float* weights, float* margins) const {
+  const bool dense = node.columns == nullptr;
+  const int64_t begin = node.begin[row];
+  kernels_->add_margins[dense](dense ? nullptr : node.columns + begin, node.values + begin, node.length[row], weights,
+                               margins);
+}
+
 // At the optimum alpha follows from the margin of a row. New rows have not contributed to the weights yet.
 void LaneSolver::start_alpha(const StartWeights& start, const NodeRows& node, const simd::LanePass& pass,
                              const LinearOptions& options) {
   const int lanes = kernels_->lanes;
-  const auto add = lanes == 4 ? add_margins<4> : lanes == 8 ? add_margins<8> : add_margins<16>;
   for (int64_t row = 0; row < node.n_rows; ++row) {
     float* alpha = alpha_.data() + row * lanes;
     if (start.is_new[node.points[row]] != 0) {
@@ -57,7 +75,7 @@ void LaneSolver::start_alpha(const StartWeights& start, const NodeRows& node, co
     }
     alignas(64) float margins[kMaxLanes];
     for (int lane = 0; lane < lanes; ++lane) margins[lane] = pass.bias_value * bias_[lane];
-    add(node, row, weights_.data(), margins);
+    add_margins(node, row, weights_.data(), margins);
     for (int lane = 0; lane < lanes; ++lane) {
       const float margin = (rows_[row].positive >> lane & 1) != 0 ? margins[lane] : -margins[lane];
       const float diagonal = pass.inverse_costs ? pass.inverse_costs[row * lanes + lane] : pass.inverse_cost;

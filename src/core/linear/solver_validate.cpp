@@ -16,15 +16,16 @@ constexpr double kRise = 0.002;
 // The loss of live lanes on held-out rows, with the weights that would be kept.
 double LaneSolver::held_out_loss(const NodeRows& node, const LinearOptions& options, uint16_t live) const {
   const int lanes = kernels_->lanes;
-  std::vector<float> kept(weights_.data(), weights_.data() + weights_.size());
-  for (float& weight : kept) weight = std::fabs(weight) >= options.prune_below ? weight : 0.0f;
-  const auto add = lanes == 4 ? add_margins<4> : lanes == 8 ? add_margins<8> : add_margins<16>;
+  AlignedScratch<float> kept;
+  kept.resize(weights_.size());
+  for (int64_t i = 0; i < weights_.size(); ++i)
+    kept[i] = std::fabs(weights_[i]) >= options.prune_below ? weights_[i] : 0.0f;
   double sum = 0;
   for (int64_t row = 0; row < node.n_rows; ++row) {
     if (!held_out_[row]) continue;
     alignas(64) float margins[kMaxLanes];
     for (int lane = 0; lane < lanes; ++lane) margins[lane] = bias_[lane] * options.bias_value;
-    add(node, row, kept.data(), margins);
+    add_margins(node, row, kept.data(), margins);
     for (int lane = 0; lane < lanes; ++lane) {
       if ((live >> lane & 1) == 0) continue;
       sum += options.loss->value((rows_[row].positive >> lane & 1) != 0 ? margins[lane] : -margins[lane]);

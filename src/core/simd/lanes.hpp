@@ -86,6 +86,8 @@ struct LaneKernels {
                       const float* if_positive, const float* if_negative);
   // kept_j: the lanes with |weights_j| >= threshold; counts: their number per lane.
   void (*find_kept)(const float* weights, int64_t n_columns, float threshold, uint16_t* kept, int32_t* counts);
+  // margins += sum_i values_i weights_i of one row with n values, in this order, [sparse, dense].
+  void (*add_margins[2])(const int32_t* columns, const float* values, int32_t n, const float* weights, float* margins);
 };
 
 }  // namespace labeltrees::simd

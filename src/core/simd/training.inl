@@ -409,6 +409,16 @@ static void find_kept(const float* weights, int64_t n_columns, float threshold, 
   for (int lane = 0; lane < lanes; ++lane) counts[lane] = count[lane];
 }
 
+// One sum, unlike `dot`: rows are visited in order, so that the next one hides the latency.
+template <int lanes, bool dense>
+static void add_margins(const int32_t* columns, const float* values, int32_t n, const float* weights, float* margins) {
+  using Ops = LaneOps<lanes>;
+  typename Ops::F& out = *reinterpret_cast<typename Ops::F*>(margins);
+  typename Ops::F sum = out;
+  for (int32_t i = 0; i < n; ++i) sum += values[i] * Ops::template row<dense>(weights, columns, i);
+  out = sum;
+}
+
 template <int lanes>
 static constexpr LaneKernels lane_kernels() {
   return {lanes,
@@ -417,7 +427,8 @@ static constexpr LaneKernels lane_kernels() {
           inner_products<lanes>,
           combine<lanes>,
           start_alpha<lanes>,
-          find_kept<lanes>};
+          find_kept<lanes>,
+          {add_margins<lanes, false>, add_margins<lanes, true>}};
 }
 
 }  // namespace labeltrees::simd::LABELTREES_ISA

@@ -42,6 +42,11 @@ def _renamed(_context: click.Context, _parameter: click.Parameter, values: tuple
     return pairs
 
 
+_output_option = click.option(
+    "-o", "--output", metavar="MODEL", type=click.Path(), help="Folder to save the model in. [default: MODEL itself]"
+)
+
+
 @click.command(cls=Command, epilog=_EPILOG)
 @model_argument
 @click.argument("data", metavar="[NEW-DATA]", required=False)
@@ -63,9 +68,7 @@ def _renamed(_context: click.Context, _parameter: click.Parameter, values: tuple
 )
 @click.option("--compact", is_flag=True, help="Remove retired labels from the files.")
 @click.option("--back", is_flag=True, help="Restore the version before the last update.")
-@click.option(
-    "-o", "--output", metavar="MODEL", type=click.Path(), help="Folder to save the model in. [default: MODEL itself]"
-)
+@_output_option
 @jobs_option
 @json_option
 @click.pass_obj
@@ -109,22 +112,14 @@ def update(
     if forget is not None and replay is None:
         message = "--forget needs --replay OLD-DATA, the points that the model was trained on"
         raise InputError(message)
-    target = model_folder if output is None else output
-    check_output(target)
+    check_output(model_folder if output is None else output)
     version = version_of(model_folder)
     model = load_model(model_folder)
     parameters = model.get_params(deep=False)
     model.set_params(n_jobs=n_jobs, verbose=int(show_progress))
     facts = _change(model, data, replay, exact, retire, restore, rename, forget, compact, reading, show_progress)
     model.set_params(n_jobs=parameters["n_jobs"], verbose=parameters["verbose"])
-    publish(model.save, model_folder, target, version)
-    lines = [f"{target}: {plural(len(model.classes_), 'label')}, {len(facts['retired']):,} of them retired"]
-    lines += facts.pop("lines")
-    if target == model_folder:
-        lines.append(
-            f"The previous version is in {previous_of(target).name}; to restore it: labeltrees update {target} --back"
-        )
-    _say(as_json, {"model": target, **facts}, "\n".join(lines))
+    _publish(model, model_folder, output, version, facts.pop("lines"), facts, as_json)
 
 
 _RETIRE_EPILOG = """\b
@@ -139,20 +134,40 @@ Examples:
 @model_argument
 @click.argument("labels", metavar="LABEL|FILE...", nargs=-1, required=True)
 @click.option("--restore", is_flag=True, help="Return the labels again.")
+@_output_option
 @json_option
-def retire(model_folder: str, labels: tuple[str, ...], restore: bool, as_json: bool) -> None:
+def retire(model_folder: str, labels: tuple[str, ...], restore: bool, output: str | None, as_json: bool) -> None:
     """Stop returning labels of a MODEL, immediately and without training.
 
     A LABEL is a name, or an id if the labels have no names. A FILE has one label per line. This does the same as
     labeltrees update --retire. To undo it: labeltrees update MODEL --back.
     """
+    check_output(model_folder if output is None else output)
     version = version_of(model_folder)
     model: Any = load_model(model_folder)
     (model.restore if restore else model.retire)(_known("LABEL", labels, model))
-    publish(model.save, model_folder, model_folder, version)
-    retired = list(model.retired_.tolist())
-    text = f"{model_folder}: {plural(len(model.classes_), 'label')}, {len(retired):,} of them retired"
-    _say(as_json, {"model": model_folder, "retired": retired}, text)
+    _publish(model, model_folder, output, version, [], {"retired": list(model.retired_.tolist())}, as_json)
+
+
+def _publish(
+    model: Any,
+    model_folder: str,
+    output: str | None,
+    version: str | None,
+    lines: list[str],
+    facts: dict[str, Any],
+    as_json: bool,
+) -> None:
+    """Save a changed model, and print what has changed."""
+    target = model_folder if output is None else output
+    publish(model.save, model_folder, target, version)
+    first = f"{target}: {plural(len(model.classes_), 'label')}, {len(facts['retired']):,} of them retired"
+    last = []
+    if target == model_folder:
+        last = [
+            f"The previous version is in {previous_of(target).name}; to restore it: labeltrees update {target} --back"
+        ]
+    _say(as_json, {"model": target, **facts}, "\n".join([first, *lines, *last]))
 
 
 def _change(

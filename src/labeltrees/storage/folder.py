@@ -45,7 +45,7 @@ FORMAT_NAME = "labeltrees"
 FORMAT_VERSION = 1
 MANIFEST_FILE = "manifest.json"
 MANIFEST_BYTES = 16 * 2**20  # longer manifests are refused
-ARRAY_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}(\.[a-z0-9_]{1,63}){0,3}")
+ARRAY_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}(\.[a-z0-9_]{1,63}){0,4}")
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from labeltrees import _core
@@ -127,9 +126,13 @@ def splice_chunks(
     offsets = np.empty(len(copied), np.int64)
     offsets[order] = np.cumsum(sizes[order]) - sizes[order]
     chunks = np.zeros(int(sizes.sum()) + TAIL, np.uint8)
-    is_new = (copied < 0).tolist()
-    for node, (to, begin, size) in enumerate(zip(offsets.tolist(), starts.tolist(), sizes.tolist(), strict=True)):
-        chunks[to : to + size] = (packed if is_new[node] else old.chunks)[begin : begin + size]
+    is_new, begin = (copied < 0)[order], starts[order]
+    ends = begin + sizes[order]
+    breaks = np.flatnonzero((is_new[1:] != is_new[:-1]) | (begin[1:] != ends[:-1])) + 1  # of runs of chunks
+    first, last = np.append(0, breaks), np.append(breaks, len(order)) - 1
+    runs = (is_new[first], offsets[order[first]], begin[first], ends[last])
+    for from_new, to, start, end in zip(*(own.tolist() for own in runs), strict=True):
+        chunks[to : to + end - start] = (packed if from_new else old.chunks)[start:end]
     _number_children(chunks, offsets, same, child_ptr, children)
     return ChunkStore(
         chunks, offsets, old.feature_rank, child_ptr, children, n_labels, old.n_features, old.matrices, True
@@ -169,20 +172,22 @@ def index_ranges(starts: Int64s, ends: Int64s) -> Int64s:
     return np.repeat(starts - (total - counts), counts) + np.arange(int(counts.sum()))
 
 
-def take_rows(weights: LinearWeights, rows: Int64s) -> LinearWeights:
-    """Return some of the classifiers, in the order of `rows`."""
-    indptr = weights.indptr if weights.indptr[-1] >= 2**31 else weights.indptr.astype(np.int32)  # of the features' type
-    shape = (len(weights.bias), int(weights.features.max(initial=0)) + 1)
-    found = sp.csr_array((weights.values, weights.features, indptr), shape=shape, copy=False)[rows]
-    return LinearWeights(found.indptr.astype(np.int64), found.indices.astype(np.int32), found.data, weights.bias[rows])
+def take_rows(parts: list[LinearWeights], rows: Int64s) -> LinearWeights:
+    """Return some of the classifiers of all parts, in the order of `rows`, which number them part after part.
 
-
-def join_rows(parts: list[LinearWeights]) -> LinearWeights:
-    """Return the classifiers of all parts, concatenated."""
-    lengths = np.concatenate([np.diff(part.indptr) for part in parts])
-    return LinearWeights(
-        np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
-        np.concatenate([part.features for part in parts]),
-        np.concatenate([part.values for part in parts]),
-        np.concatenate([part.bias for part in parts]),
-    )
+    Runs of neighbours are copied as a whole, and once: an update keeps most rows of a node.
+    """
+    starts = np.cumsum([0, *(len(part.bias) for part in parts)])
+    part_of = np.searchsorted(starts, rows, side="right") - 1
+    own = rows - starts[part_of]
+    breaks = np.flatnonzero((np.diff(rows) != 1) | (np.diff(part_of) != 0)) + 1
+    first, last = np.append(0, breaks)[: len(rows)], np.append(breaks, len(rows))[: len(rows)] - 1
+    features, values = [np.zeros(0, np.int32)], [np.zeros(0, np.float32)]
+    for number, begin, end in zip(part_of[first].tolist(), own[first].tolist(), own[last].tolist(), strict=True):
+        part = parts[number]
+        entries = slice(int(part.indptr[begin]), int(part.indptr[end + 1]))
+        features.append(part.features[entries])
+        values.append(part.values[entries])
+    lengths, bias = (np.concatenate(own) for own in zip(*((np.diff(p.indptr), p.bias) for p in parts), strict=True))
+    indptr = np.concatenate([[0], np.cumsum(lengths[rows])]).astype(np.int64)
+    return LinearWeights(indptr, np.concatenate(features), np.concatenate(values), bias[rows])

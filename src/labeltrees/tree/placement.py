@@ -9,6 +9,7 @@ label, it becomes a sibling of that label. Up to t = 1 only similarity counts, a
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -69,7 +70,8 @@ def place_new_labels(
     settings: TreeSettings,
     *,
     rebuild: bool = True,
-    frequencies: Any = None,
+    anew: bool = False,
+    frequencies: tuple[Any, Any] = (None, None),
     random_state: int = 0,
     n_jobs: int | None = 1,
 ) -> PlacedTree:
@@ -87,7 +89,11 @@ def place_new_labels(
         The labels' weights in a split, f(tradeoff).
     settings : TreeSettings
     rebuild : bool
-        Rebuild subtrees that have grown too much; needs `frequencies` (L,) and embeddings of all labels.
+        Rebuild subtrees that have grown too much; needs `frequencies` and embeddings of all labels.
+    anew : bool
+        Rebuild the whole tree, which needs the same.
+    frequencies : (array (L,), array (L,) or None)
+        The frequencies of the labels, and their cover frequencies if these matter.
 
     Examples
     --------
@@ -100,15 +106,21 @@ def place_new_labels(
     """
     n_labels = len(weights)
     whole = LabelTree._adopt(TreeArrays(tree.child_ptr, tree.children, n_labels, None, weights), check=False)
-    if len(labels) == 0:
+    if len(labels) == 0 and not anew:
         return PlacedTree(whole, np.arange(len(tree.children)), np.arange(tree.n_nodes))
-    homes = find_homes(tree, labels, embeddings, weights, settings, n_jobs)
+    if anew:
+        homes = np.zeros(len(labels), np.int64)
+    else:
+        homes = find_homes(tree, labels, embeddings, weights, settings, n_jobs)
     growing = _Growing(tree, embeddings, weights, settings, random_state)
     order = np.lexsort((labels, -weights[labels]))  # frequent labels first, as in a tree
     for label, home in zip(labels[order].tolist(), homes[order].tolist(), strict=True):
         growing.children[home].append(~label)
+    if anew:
+        growing.rebuild_below(0, frequencies)
+        return growing.finish(len(labels))
     growing.split_wide(np.unique(homes))
-    if rebuild and frequencies is not None:
+    if rebuild and frequencies[0] is not None:
         growing.rebuild(whole, frequencies)
     return growing.finish(len(labels))
 
@@ -200,7 +212,7 @@ class _Growing:
         down = plus if plus.sum() > (~plus).sum() else ~plus  # the side with more, rarer labels
         return [own[i] for i in np.flatnonzero(down)], [own[i] for i in np.flatnonzero(~down)]
 
-    def rebuild(self, whole: LabelTree, frequencies: Float64s) -> None:
+    def rebuild(self, whole: LabelTree, frequencies: tuple[Any, Any]) -> None:
         """Rebuild subtrees whose share of the weight or number of labels has grown too much."""
         old, new = self._sizes()
         before: Any = whole.label_weights if self.tree.label_weights is None else self.tree.label_weights
@@ -209,24 +221,26 @@ class _Growing:
         waiting = [child for child in self.children[0] if child >= 0]
         while waiting:
             node = waiting.pop()
+            if node >= self.tree.n_nodes or new[node] <= old[node]:  # without a new label below
+                continue
             inner = [child for child in self.children[node] if child >= 0]
-            if not inner or node >= self.tree.n_nodes:
+            if not inner:
                 continue
             share_before = mass_before[node] / max(mass_before[0], 1e-300)
             share_now = mass_now[node] / max(mass_now[0], 1e-300)
             has_drifted = new[node] >= DRIFT * old[node] or share_now >= DRIFT * max(share_before, 1e-12)
-            if has_drifted and new[node] >= SMALLEST_DRIFT and new[node] > old[node]:
-                self._rebuild(node, frequencies)
+            if has_drifted and new[node] >= SMALLEST_DRIFT:
+                self.rebuild_below(node, frequencies)
             else:
                 waiting += inner
 
-    def _rebuild(self, node: int, frequencies: Float64s) -> None:
+    def rebuild_below(self, node: int, frequencies: tuple[Any, Any]) -> None:
+        """Rebuild the subtree of a node."""
         ids = np.sort(np.array(self._labels_below(node), dtype=np.int64))
         settings = self.settings
         built = build_tree_from(
             self.embeddings[ids],
-            np.maximum(frequencies[ids], 1e-12),
-            None,
+            *(None if own is None else np.maximum(own[ids], 1e-12) for own in frequencies),
             tradeoff=settings.tradeoff,
             fanout=settings.fanout,
             leaf_size=settings.leaf_size,
@@ -265,10 +279,16 @@ class _Growing:
         return nodes
 
     def _sums(self, values: Any) -> Float64s:
-        sums = np.zeros(len(self.children))
-        for node in range(len(self.children) - 1, -1, -1):
-            for child in self.children[node]:
-                sums[node] += sums[child] if child >= 0 else values[~child]
+        """Return the sum of the values (L,) of the labels below each node."""
+        flat = np.fromiter(itertools.chain.from_iterable(self.children), np.int64)
+        owner = np.repeat(np.arange(len(self.children)), [len(own) for own in self.children])
+        is_label = flat < 0
+        sums: Float64s = np.asarray(
+            np.bincount(owner[is_label], values[~flat[is_label]], minlength=len(self.children)), np.float64
+        )
+        inner = zip(owner[~is_label].tolist(), flat[~is_label].tolist(), strict=True)
+        for node, child in reversed(list(inner)):  # children have larger numbers than their node
+            sums[node] += sums[child]
         return sums
 
     def _sizes(self) -> tuple[Int64s, Float64s]:

@@ -8,7 +8,6 @@ import pytest
 import scipy.sparse as sp
 
 import labeltrees as lt
-from labeltrees.data.tfidf import preset_vectorizer
 from labeltrees.errors import InputError
 from labeltrees.metrics import precision_at_k
 from labeltrees.models.linear import retrain
@@ -179,6 +178,45 @@ def test_sampled_old_points_stand_for_the_others(monkeypatch):
     assert np.abs(weights(continued) - wanted).mean() < 0.2 * np.abs(weights(base) - wanted).mean()
 
 
+@pytest.mark.parametrize("parameters", [{}, {"tradeoff": 1.5}, {"n_trees": 2}, {"loss": "logistic"}], ids=str)
+def test_the_update_that_trains_all_classifiers_is_a_full_fit(parameters):
+    how = {"C": 1.0, "fanout": 8, **parameters}
+    model, seen = lt.LabelTreeClassifier(**how).fit(X[OLD], Y[OLD]), OLD
+    for some in np.array_split(NEW, 2):
+        report = model.update(X[some], Y[some], replay=(X[seen], Y[seen]))
+        seen = np.concatenate([seen, some])
+    assert (report.kept, report.continued, report.n_rebuilt) == (0, 0, len(model.trees_))
+    assert report.full_fit_advised is None
+    full = lt.LabelTreeClassifier(**how).fit(X[seen], Y[seen])
+    assert_same_bytes(model, full)
+    for own, its in zip(model.trees_, full.trees_, strict=True):
+        np.testing.assert_array_equal(own.children, its.children)
+    one = model.update(X[:1], Y[:1], replay=(X[seen], Y[seen]))
+    assert one.kept > 0
+
+
+def test_a_given_tree_is_not_built_anew():
+    for given in ("flat", fitted().tree_):
+        model, seen = lt.LabelTreeClassifier(C=1.0, fanout=8, tree=given).fit(X[OLD], Y[OLD]), OLD
+        for some in np.array_split(NEW, 2):
+            report = model.update(X[some], Y[some], replay=(X[seen], Y[seen]))
+            seen = np.concatenate([seen, some])
+        assert (report.kept, report.continued) == (0, 0)
+        assert report.n_rebuilt < 2
+        assert len(report.moved_labels) < N_LABELS / 4
+
+
+def test_labels_without_points_in_replay_stay():
+    model, seen = fitted(), OLD
+    label = int(model.predict_topk(QUERIES, 1)[0][0, 0])
+    before = model.predict_topk(QUERIES, 1)[0].ravel() == label
+    for some in np.array_split(NEW, 2):
+        some, kept = (rows[Y[rows][:, [label]].toarray().ravel() == 0] for rows in (some, seen))
+        model.update(X[some], Y[some], replay=(X[kept], Y[kept]))
+        seen = np.concatenate([kept, some])
+    assert (model.predict_topk(QUERIES, 5)[0] == label).any(axis=1)[before].mean() > 0.8
+
+
 def test_many_small_updates_end_with_a_training_of_all_classifiers():
     model, old = fitted(), OLD
     all_trained = []
@@ -282,126 +320,8 @@ def test_names_and_columns_are_appended():
     assert model.predictor(1, names=True)("a red apple")[0] == ["apple"]
 
 
-VECTORIZERS = {
-    "words": "words",
-    "words+pieces": "words+pieces",
-    "words+pairs+chars": "words+pairs+chars",
-    "stems": lt.TfidfVectorizer(min_df=2, dtype=np.float32, union=[{"stem": "english"}, {"analyzer": "char"}]),
-    "hashed pieces": lt.TfidfVectorizer(union=[{"hashing": 64, "analyzer": "char_wb"}, {"ngram_range": (1, 2)}]),
-    "tokens": lt.TfidfVectorizer(union=[{}, {"ngram_range": (2, 2), "name": "pairs"}]),
-}
 FRUIT = ["red apples", "green apple", "ripe pears", "green pear"] * 5
 FRUIT_LABELS = [["apple"], ["apple"], ["pear"], ["pear"]] * 5
-
-
-def as_given(kind, texts):
-    return [text.split() for text in texts] if kind == "tokens" else list(texts)
-
-
-@pytest.mark.parametrize("kind", VECTORIZERS)
-@pytest.mark.parametrize("with_replay", [True, False], ids=["replay", "alone"])
-def test_new_words_get_columns_in_every_part_of_a_vectorizer(kind, with_replay, tmp_path):
-    texts, labels = as_given(kind, FRUIT), FRUIT_LABELS
-    model = lt.LabelTreeClassifier(C=1.0, vectorizer=VECTORIZERS[kind]).fit(texts, labels)
-    for word, name in [("figs", "fig"), ("quinces", "quince"), ("yams", "yam")]:
-        before = model.vectorizer_
-        scores = model.predict_topk(as_given(kind, FRUIT), 2, candidates=["apple", "pear"])[1]
-        new = as_given(kind, [f"dried {word}", f"ripe {word}"] * 4)
-        replay = (texts, labels) if with_replay else None
-        report = model.update(new, [[name], [name, "pear"]] * 4, replay=replay)
-        texts, labels = texts + new, labels + [[name], [name, "pear"]] * 4
-        assert report.n_new_features == model.n_features_in_ - before.get_state().n_features > 0
-        assert_known_terms_are_the_same(before, model.vectorizer_, as_given(kind, FRUIT))
-        if not with_replay:
-            np.testing.assert_allclose(
-                model.predict_topk(as_given(kind, FRUIT), 2, candidates=["apple", "pear"])[1], scores, rtol=1e-5
-            )
-        questions = as_given(kind, [f"{word} dry", "a green pear", "an apple"])
-        assert model.predict_topk(questions, 1)[0].ravel().tolist() == [name, "pear", "apple"]
-        model.save(tmp_path / "model")
-        loaded = lt.load(tmp_path / "model", verify=True)
-        expected = model.predict_topk(questions, 3)
-        for own, ours in zip(loaded.predict_topk(questions, 3), expected, strict=True):
-            np.testing.assert_array_equal(own, ours)
-        predict = loaded.predictor(3, names=True)
-        assert [predict(question)[0] for question in questions] == expected[0].tolist()
-        model = loaded
-    if kind == "hashed pieces":
-        return
-    names = model.vectorizer_.get_feature_names_out().tolist()
-    assert len(set(names)) == len(names) == model.n_features_in_
-    found = model.explain(as_given(kind, ["quinces"])[0], "quince")
-    assert any("quinc" in str(name) for name in np.ravel(found.contributions).tolist())
-
-
-def assert_known_terms_are_the_same(before, after, texts):
-    """Check that old texts have the same values, in the columns of the same names, and no other ones."""
-    old, new = before.transform(texts), after.transform(texts)
-    sizes = [part.n_features for part in before.get_state().parts]
-    grown = [part.n_features for part in after.get_state().parts]
-    starts = np.cumsum([0, *grown])[:-1] - np.cumsum([0, *sizes])[:-1]
-    columns = np.arange(sum(sizes)) + np.repeat(starts, sizes)
-    assert new.data.tobytes() == old.data.tobytes()
-    np.testing.assert_array_equal(new.indices, columns[old.indices])
-    np.testing.assert_array_equal(after.idf_[columns], before.idf_)
-    if after.get_state().has_names:
-        assert after.get_feature_names_out()[columns].tolist() == before.get_feature_names_out().tolist()
-
-
-def test_an_exact_update_with_new_words_has_the_bytes_of_a_fit_on_their_features():
-    model = lt.LabelTreeClassifier(C=1.0, vectorizer="words+pieces").fit(FRUIT, FRUIT_LABELS)
-    new, labels = ["dried figs", "ripe figs"] * 4, [["fig"], ["fig", "pear"]] * 4
-    assert model.update(new, labels, replay=(FRUIT, FRUIT_LABELS), exact=True).n_new_features > 0
-    Y = np.array([[name in own for name in model.classes_] for own in FRUIT_LABELS + labels], np.float32)
-    full = lt.LabelTreeClassifier(C=1.0, tree=model.tree_)
-    assert_same_bytes(model, full.fit(model.vectorizer_.transform(FRUIT + new), sp.csr_array(Y)))
-
-
-@pytest.mark.parametrize("in_parts", [False, True])
-def test_new_words_of_prepared_points_get_columns(in_parts, tmp_path):
-    def prepared(texts, labels):
-        encoder = lt.encoders.TextEncoder(preset_vectorizer("words+chars").fit(texts))
-        data = lt.Dataset(encoder.transform(texts), labels, encoder=encoder)
-        if in_parts:
-            lt.write_parts(data, tmp_path / texts[0], 7)
-        return lt.open_parts(tmp_path / texts[0]) if in_parts else data
-
-    lt.LabelTreeClassifier(C=1.0).fit(prepared(FRUIT, FRUIT_LABELS)).save(tmp_path / "model")
-    model = lt.load(tmp_path / "model")
-    before = model.vectorizer_
-    new = prepared(["dried figs", "ripe figs"] * 4, [["fig"], ["fig", "pear"]] * 4)
-    report = model.update(new, replay=prepared(FRUIT, FRUIT_LABELS))
-    assert report.n_new_features > 0
-    assert_known_terms_are_the_same(before, model.vectorizer_, FRUIT)
-    assert model.predict_topk(["figs", "a green pear", "an apple"], 1)[0].ravel().tolist() == ["fig", "pear", "apple"]
-
-
-def test_new_items_get_columns():
-    encoder = lt.encoders.ItemEncoder(["milk", "bread", "eggs"])
-    baskets = [["milk"], ["bread"], ["eggs", "milk"]] * 5
-    data = lt.Dataset(encoder.transform(baskets), [["a"], ["b"], ["c"]] * 5, encoder=encoder)
-    model = lt.LabelTreeClassifier(C=1.0).fit(data)
-    report = model.update([["jam"], ["jam", "milk"]] * 3, [["d"]] * 6, replay=data)
-    assert report.n_new_features == 1
-    assert model.predict_topk([["jam"]], 1)[0].tolist() == [["d"]]
-
-
-def test_new_items_keep_both_their_names():
-    def shop(items, titles, baskets, labels):
-        encoder = lt.encoders.ItemEncoder(items, ids=titles)
-        texts = dict(zip(items, titles, strict=True))
-        own = {name: texts[name] for name in {name for one in labels for name in one}}
-        return lt.Dataset(encoder.transform(baskets), labels, encoder=encoder, label_texts=own)
-
-    old = shop(["1", "2"], ["milk, fresh", "bread"], [["1"], ["2"]] * 10, [["2"], ["1"]] * 10)
-    new = shop(["2", "3"], ["bread", "jam, red"], [["3"], ["2"]] * 5, [["2"], ["3"]] * 5)
-    model = lt.LabelTreeClassifier(C=1.0).fit(old)
-    model.update(new, replay=old)
-    assert model.encoder_.item_ids == ["milk, fresh", "bread", "jam, red"]
-    assert model.titles(model.classes_).tolist() == ["milk, fresh", "bread", "jam, red"]
-    by_title, by_number = (model.predict_topk([[item]], 3) for item in ("jam, red", "3"))
-    assert by_title[0].tolist() == by_number[0].tolist()
-    assert by_title[1].tobytes() == by_number[1].tobytes()
 
 
 def test_saved_updates_load(tmp_path):

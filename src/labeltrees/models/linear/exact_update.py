@@ -25,7 +25,7 @@ from labeltrees.models.linear.train import train_tasks, train_tree
 from labeltrees.models.linear.trees import store_tree
 from labeltrees.storage import ChunkStore, LinearWeights
 from labeltrees.storage.chunks import ceilings_of_norms, edges_of, pack_ranked, positive_norms, rank_of_counts
-from labeltrees.storage.splice import join_rows, take_rows, unpack_nodes
+from labeltrees.storage.splice import take_rows, unpack_nodes
 from labeltrees.tasks import LocalRunner
 from labeltrees.tree.placement import PlacedTree
 
@@ -154,7 +154,7 @@ def _train_rest(
     place = np.empty(len(tree.children), np.int64)
     place[edges_of(tree.child_ptr, same)[0]] = np.arange(len(old.bias))
     place[edges_of(tree.child_ptr, rest)[0]] = len(old.bias) + np.arange(len(trained.bias))
-    whole = take_rows(join_rows([old, trained]), place)
+    whole = take_rows([old, trained], place)
     n_features = routed.inputs.points.n_features
     rank = rank_of_counts(np.bincount(whole.features, minlength=n_features))
     chunks, offsets = pack_ranked(tree.child_ptr, tree.children, whole, n_features, rank, tree.mass(), n_jobs=n_jobs)

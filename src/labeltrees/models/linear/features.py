@@ -187,12 +187,19 @@ def encode(encoder: Encoder | None, X: Any, n_jobs: int | None) -> Any:
             _refuse_single_values(X)
             return X
         return encoder.transform(texts, n_jobs)
-    # Lists are contexts, even lists of lists of numbers (ids). Matrices, numeric arrays and tables are features.
+    return encoder.transform(X, n_jobs) if are_contexts(X) else X
+
+
+def are_contexts(X: Any) -> bool:
+    """Return whether `X` is contexts of an encoder other than a text encoder; else it is features.
+
+    Lists are contexts, even lists of lists of numbers (ids). Matrices, numeric arrays and tables are features.
+    """
+    if sp.issparse(X):  # a DOK matrix is a dict
+        return False
     is_array = isinstance(X, np.ndarray) and X.dtype.kind in "OU"
     is_column = hasattr(X, "to_list") and getattr(X, "ndim", 1) == 1
-    if isinstance(X, list | tuple | str | dict | set | frozenset) or is_array or is_column:
-        return encoder.transform(X, n_jobs)
-    return X
+    return isinstance(X, list | tuple | str | dict | set | frozenset) or is_array or is_column
 
 
 def _refuse_single_values(X: Any) -> None:

@@ -30,7 +30,7 @@ from labeltrees.models.linear.train import DenseWeights
 from labeltrees.models.linear.trees import Layout, lay_out
 from labeltrees.storage import ChunkStore, LinearWeights
 from labeltrees.storage.chunks import edges_of
-from labeltrees.storage.splice import index_ranges, join_rows, splice_chunks, take_rows, unpack_nodes
+from labeltrees.storage.splice import index_ranges, splice_chunks, take_rows, unpack_nodes
 from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.placement import PlacedTree
 
@@ -82,17 +82,23 @@ class _Pairs(NamedTuple):
     node_end: Int64s
 
 
-def _sorted_pairs(layout: Layout, Y: Any, costs: Any, wanted: Any = None) -> _Pairs:
+def _sorted_pairs(layout: Layout, Y: Any, costs: Any) -> _Pairs:
     rows = np.repeat(np.arange(Y.shape[0], dtype=np.int32), np.diff(Y.indptr))
     positions = layout.position[Y.indices]
     used = positions >= 0
-    if wanted is not None:
-        used &= wanted[rows]
     positions, rows = positions[used], rows[used]
     order = np.argsort(positions, kind="stable")
     ranges = (layout.edge_start, layout.edge_end, layout.node_start, layout.node_end)
-    starts = [np.searchsorted(positions[order], bounds.astype(positions.dtype)) for bounds in ranges]
+    ends = np.concatenate([[0], np.cumsum(np.bincount(positions, minlength=len(layout.label_at)))])
+    starts = [ends[bounds] for bounds in ranges]
     return _Pairs(rows[order], None if costs is None else costs[used][order], *starts)
+
+
+def _pairs_of(pairs: _Pairs, wanted: Flags) -> _Pairs:
+    """Return the pairs of some points, without their costs."""
+    used = wanted[pairs.points]
+    before = np.concatenate([[0], np.cumsum(used)])
+    return _Pairs(pairs.points[used], None, *(before[bounds] for bounds in pairs[2:]))
 
 
 def plan_edges(placed: PlacedTree, layout: Layout, points: UpdatePoints) -> NDArray[np.int8]:
@@ -160,7 +166,14 @@ def cold_problem(tree: LabelTree, edges: Int64s, pairs: _Pairs, without: Int32s)
 
 
 def warm_problems(
-    tree: LabelTree, layout: Layout, edges: Int64s, points: UpdatePoints, costs: Any, without: Int32s, seed: int
+    tree: LabelTree,
+    layout: Layout,
+    edges: Int64s,
+    points: UpdatePoints,
+    pairs: _Pairs,
+    costs: Any,
+    without: Int32s,
+    seed: int,
 ) -> Iterator[tuple[int, _Problem]]:
     """Yield classifiers to be trained on the new points of their node and a sample of the old ones.
 
@@ -169,7 +182,7 @@ def warm_problems(
     """
     of_node = np.searchsorted(tree.child_ptr, edges, side="right") - 1
     nodes = np.unique(of_node)
-    new, old = (_sorted_pairs(layout, points.Y, None, wanted) for wanted in (points.is_new, ~points.is_new))
+    new, old = (_pairs_of(pairs, wanted) for wanted in (points.is_new, ~points.is_new))
     total = int(points.is_new.sum())
     # At most all points: one with several labels below a node counts once.
     n_new = np.minimum(new.node_end[nodes] - new.node_start[nodes], total)
@@ -180,8 +193,8 @@ def warm_problems(
     for stride in np.unique(strides).tolist():
         own = nodes[strides == stride]
         is_used = points.is_new | (draw * stride < 1)
-        rows = [pairs.points[index_ranges(pairs.node_start[own], pairs.node_end[own])] for pairs in (new, old)]
-        node_of_row = [np.repeat(own, pairs.node_end[own] - pairs.node_start[own]) for pairs in (new, old)]
+        rows = [some.points[index_ranges(some.node_start[own], some.node_end[own])] for some in (new, old)]
+        node_of_row = [np.repeat(own, some.node_end[own] - some.node_start[own]) for some in (new, old)]
         if own[0] == 0:
             rows.append(without)
             node_of_row.append(np.zeros(len(without), np.int64))
@@ -339,22 +352,22 @@ def retrain(
         changed[:] = True
     old, place = _old_classifiers(placed, store, changed, columns, n_jobs)
     parts, n_rows = [old], len(old.bias)
+    pairs = _sorted_pairs(layout, points.Y, costs)
     if len(cold):
-        pairs = _sorted_pairs(layout, points.Y, costs)
         parts.append(train_problem(cold_problem(tree, cold, pairs, without), points.X, points.weights, plain, *how))
         place[cold] = n_rows + np.arange(len(cold))
         n_rows += len(cold)
     few = replace(plain, max_iter=min(plain.max_iter, WARM_PASSES))
-    for stride, problem in warm_problems(tree, layout, warm, points, costs, without, seed):
+    for stride, problem in warm_problems(tree, layout, warm, points, pairs, costs, without, seed):
         weights = points.weights
         if stride > 1:
             weights = np.where(points.is_new, 1.0, stride) * (1.0 if weights is None else weights)
-        start = take_rows(old, place[problem.edges])
+        start = take_rows([old], place[problem.edges])
         parts.append(train_problem(problem, points.X, weights, few, *how, start=start, is_new=points.is_new))
         place[problem.edges] = n_rows + np.arange(len(problem.edges))
         n_rows += len(problem.edges)
     edges = np.flatnonzero(changed[node_of_edge])
-    rows = take_rows(join_rows(parts), place[edges])
+    rows = take_rows(parts, place[edges])
     made = pack_changed(placed, store, changed, rows, points.X.shape[1], columns, n_jobs)
     return Retrained(made, int((states == KEEP).sum()), len(warm), len(cold))
 
@@ -392,7 +405,7 @@ def retrain_alone(
         pairs = _sorted_pairs(layout, points.Y, _pair_costs(points.Y, settings.label_cost))
         problem = cold_problem(tree, cold, pairs, np.zeros(0, np.int32))
         siblings = [kept[node_of_edge[kept] == node] for node in problem.nodes.tolist()]
-        rows = take_rows(old, place[np.concatenate([np.zeros(0, np.int64), *siblings])])
+        rows = take_rows([old], place[np.concatenate([np.zeros(0, np.int64), *siblings])])
         X, weights = _with_rows(points, positive_unit_rows(rows, points.X.shape[1]))
         first = points.X.shape[0]
         extra, extra_ptr = [], [0]
@@ -405,7 +418,7 @@ def retrain_alone(
         plain = replace(settings, label_cost=None)
         parts.append(train_problem(problem, X, weights, plain, costs_of_nodes(tree, C), seed, n_jobs))
         place[cold] = len(old.bias) + np.arange(len(cold))
-    rows = take_rows(join_rows(parts), place[edges])
+    rows = take_rows(parts, place[edges])
     made = pack_changed(placed, store, changed, rows, points.X.shape[1], columns, n_jobs)
     return Retrained(made, int((states == KEEP).sum()), 0, len(cold))
 
@@ -423,6 +436,8 @@ def _old_classifiers(
 
 def move_columns(weights: LinearWeights, columns: Int64s) -> LinearWeights:
     """Return classifiers whose features have new numbers."""
+    if np.array_equal(columns, np.arange(len(columns))):
+        return weights
     return replace(weights, features=columns[weights.features].astype(np.int32))
 
 

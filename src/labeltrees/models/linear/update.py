@@ -49,7 +49,7 @@ from labeltrees.storage import ChunkStore
 from labeltrees.storage.splice import unpack_nodes
 from labeltrees.tree.label_tree import LabelTree
 from labeltrees.tree.placement import PlacedTree, place_new_labels
-from labeltrees.tree.settings import TreeSettings, tree_settings
+from labeltrees.tree.settings import TreeSettings, builder_of, tree_settings
 from labeltrees.tree.splits import split_rules
 
 if TYPE_CHECKING:
@@ -172,9 +172,12 @@ class _Update:
     def run(self) -> UpdateReport:
         """Place new labels, train, and set the fitted attributes."""
         model = self.model
-        frequencies, weights = self.label_weights()
-        embeddings = self.embeddings() if self.has_new_labels() else None
-        trees = [self.place(tree, embeddings, frequencies, weights) for tree in model.trees_]
+        frequencies, covers, weights = self.label_weights()
+        embeddings = self.embeddings() if self.has_new_labels() or self.builds_anew() else None
+        trees = [
+            self.place(tree, embeddings, (frequencies, covers), weights, self.seed + number)
+            for number, tree in enumerate(model.trees_)
+        ]
         settings = self.linear_settings()
         C = model.stats_.get("C", model.C)
         C = 1.0 if C == "auto" else C
@@ -184,6 +187,9 @@ class _Update:
             trained, costs = train_exactly(
                 model, points, trees, settings, self.seed, self.changed_labels(), self.before()
             )
+        elif self.builds_anew():
+            settings = replace(settings, C=tuple(C) if isinstance(C, list) else C)  # choosing it again would take long
+            trained, costs = train_exactly(model, points, trees, settings, self.seed, self.changed_labels(), None)
         else:
             trained = [
                 self.train(tree, store, settings, C) for tree, store in zip(trees, model.searcher_.stores, strict=True)
@@ -205,8 +211,8 @@ class _Update:
         """Return the labels that are not in a tree, including new ones."""
         return np.concatenate([np.flatnonzero(tree.label_parent < 0), np.arange(tree.n_labels, self.data.n_labels)])
 
-    def label_weights(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the frequencies of all labels, and their weights in splits."""
+    def label_weights(self) -> tuple[NDArray[np.float64], Any, NDArray[np.float64]]:
+        """Return the frequencies of labels, cover frequencies if these matter, and the labels' weights in splits."""
         points, settings = self.data.points, self.tree_settings()
         if self.with_replay:
             frequencies = label_frequencies(points.Y, points.weights)
@@ -215,7 +221,7 @@ class _Update:
                 covers = cover_frequencies(points.Y, points.weights, settings.cover, settings.cover_softness)
         else:
             frequencies, covers = self.counts / max(self.counts.sum(), 1), None
-        return frequencies, split_rules(frequencies, covers, settings).weights
+        return frequencies, covers, split_rules(frequencies, covers, settings).weights
 
     def tree_settings(self) -> TreeSettings:
         model = self.model
@@ -246,14 +252,14 @@ class _Update:
         is_new[labels] = 0
         return sp.csr_array(old @ rows + sp.diags_array(is_new) @ found)
 
-    def place(self, tree: LabelTree, embeddings: Any, frequencies: Any, weights: Any) -> PlacedTree:
+    def place(self, tree: LabelTree, embeddings: Any, frequencies: Any, weights: Any, seed: int) -> PlacedTree:
         labels = self.unplaced(tree)
         labels = labels[self.counts[labels] > 0]
         rebuild = self.with_replay and not isinstance(self.model.tree, str) and self.model.label_texts_ is None
         before = tree.label_weights
         kept = (
             weights
-            if before is None or len(labels)
+            if before is None or len(labels) or self.builds_anew()
             else np.concatenate([before, np.zeros(self.data.n_labels - len(before))])
         )
         placed = place_new_labels(
@@ -263,8 +269,9 @@ class _Update:
             kept,
             self.tree_settings(),
             rebuild=rebuild,
-            frequencies=frequencies if rebuild else None,
-            random_state=self.seed,
+            anew=self.builds_anew(),
+            frequencies=frequencies if rebuild else (None, None),
+            random_state=seed,
             n_jobs=self.model.n_jobs,
         )
         return placed
@@ -340,7 +347,19 @@ class _Update:
         earlier = self.model.stats_.get("updates", {}).get("points", 0)
         added = earlier + self.n_new
         at_training = max(self.data.points.X.shape[0] - added, 1)
-        return self.exact or (self.with_replay and earlier > 0 and added > ALL_AGAIN * at_training)
+        many = self.with_replay and earlier > 0 and added > ALL_AGAIN * at_training
+        return self.exact or (many and self.has_all_labels())
+
+    def has_all_labels(self) -> bool:
+        """Return whether every label of the tree has a point; training all classifiers would lose the others."""
+        placed = self.model.trees_[0].label_parent >= 0
+        return bool((self.counts[: len(placed)][placed] > 0).all())
+
+    def builds_anew(self) -> bool:
+        """Return whether the tree is built anew, too: if all classifiers are trained again, this costs little more."""
+        model = self.model
+        is_own = not isinstance(model.tree, LabelTree | str) and builder_of(model.tree).embeddings is None
+        return is_own and not self.exact and model.label_texts_ is None and self.trains_all()
 
     def evidence(self, points: TrainingPoints, settings: Any) -> Any:
         model, old = self.model, self.model.searcher_.evidence
@@ -362,7 +381,7 @@ class _Update:
 
     def install(self, trees: list[PlacedTree], trained: list[Retrained], evidence: Any, costs: dict[str, Any]) -> None:
         model, data, old = self.model, self.data, self.model.searcher_
-        model.stats_ = {**model.stats_, **costs, "updates": self.history()}
+        model.stats_ = {**model.stats_, **costs, "updates": self.history(trees[0].tree)}
         model.stats_["bytes"] = sum(own.store.nbytes for own in trained)
         model.class_weight = self.class_weight()
         if isinstance(model.tree, LabelTree):
@@ -413,10 +432,15 @@ class _Update:
         self.notes.append("the trend of old labels was kept, and new labels have none: give times with all points")
         return np.concatenate([old.trend, np.ones(self.data.n_labels - old.n_labels, np.float32)])
 
-    def history(self) -> dict[str, Any]:
+    def history(self, tree: LabelTree) -> dict[str, Any]:
+        """Return the history of updates with this one, which ends in `tree`."""
         model = self.model
+        before = model.stats_.get("updates", {})
+        if self.builds_anew():  # as after a fit
+            fresh = {"updates": {"n": before.get("n", 0)}}
+            return {**updates_so_far(fresh, tree, self.counts, 0, exact=True), "points": 0}
         history = updates_so_far(model.stats_, model.trees_[0], model.label_counts_, self.n_added, self.exact)
-        earlier = model.stats_.get("updates", {}).get("points", 0)  # added since all classifiers were trained
+        earlier = before.get("points", 0)  # added since all classifiers were trained
         return {**history, "points": 0 if self.trains_all() else earlier + self.n_new}
 
     @property
@@ -439,7 +463,7 @@ class _Update:
             self.notes.append(
                 f"{count(data.n_dropped, 'label')} of old points were left out: the model does not know them"
             )
-        history = self.history()
+        history = self.history(first.tree)
         depth, fresh = depths(history, first.tree, self.counts)
         new = np.arange(model.searcher_.n_labels, data.n_labels)
         new = np.union1d(new, self.unplaced(model.trees_[0])[self.counts[self.unplaced(model.trees_[0])] > 0])
