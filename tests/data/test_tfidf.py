@@ -18,8 +18,8 @@ from sklearn.feature_extraction.text import TfidfVectorizer as Theirs
 
 import labeltrees as lt
 from labeltrees._core import xxh64
-from labeltrees.data.tfidf import with_words_of
 from labeltrees.data.tfidf_files import tfidf_from_files, tfidf_to_files
+from labeltrees.data.tfidf_learning import with_words_of
 from tests.sanitizers import WITH_THREAD_SANITIZER
 
 CORPUS = [

@@ -7,9 +7,9 @@ import pytest
 
 import labeltrees as lt
 from labeltrees.profiling import single_call_microseconds
-from labeltrees.tuning.candidates import configured, make_grid
-from labeltrees.tuning.data import as_tuning_data
-from labeltrees.tuning.trial import Sample, Timing, measure_in_turns, measure_times
+from labeltrees.tuning.candidates import AS_GIVEN, configured, make_grid
+from labeltrees.tuning.data import aligned_with, as_tuning_data
+from labeltrees.tuning.trial import Sample, Timing, TrialInputs, measure_in_turns, measure_times
 
 
 class Clock:
@@ -93,3 +93,25 @@ def test_a_model_with_shared_embeddings_is_the_one_fit_gives(train, changes):
         for ours, theirs in zip(model.searcher_.stores, expected.searcher_.stores, strict=True):
             assert ours.chunks.tobytes() == theirs.chunks.tobytes()
         assert model.get_params() == expected.get_params()
+
+
+FRUIT = ["apple", "plum", "quince"]
+TEXTS = ["red apple", "green apple", "red plum", "sweet plum"]
+
+
+@pytest.mark.parametrize("features", [AS_GIVEN, "words+pairs"])
+def test_trials_find_labels_by_words_that_no_training_text_has(features):
+    Y = np.repeat(np.eye(3)[[0, 0, 1, 1]], 5, axis=0)  # no point has the third label
+    trained, asked = (
+        as_tuning_data(
+            lt.Dataset(np.zeros((len(texts), 0)), Y, label_names=FRUIT, texts=texts, label_texts=[[x] for x in FRUIT]),
+            "data",
+            lt.LabelTreeClassifier(vectorizer=lt.TfidfVectorizer(dtype=np.float32)),
+        )
+        for texts, Y in ((np.repeat(TEXTS, 5).tolist(), Y), (["red quince", "sweet plum"], np.eye(3)[[2, 1]]))
+    )
+    asked = aligned_with(trained, asked)
+    inputs = TrialInputs(lt.LabelTreeClassifier(label_texts="missing", C=1.0), trained, asked, (1,), 0)
+    sample = inputs.sample(trained.n_points, features)
+    model = sample.fit(configured(inputs.estimator, {})).model
+    assert model.predict_topk(sample.validation.points, 1)[0].ravel().tolist() == [2, 1]

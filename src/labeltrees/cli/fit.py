@@ -114,7 +114,8 @@ Examples:
 )
 @vocabulary_options(
     "--label-texts",
-    help="Texts of labels: names, synonyms. Two columns, label and text (tab, or comma in .csv), or SKOS (.ttl, .rdf).",
+    help="Texts of labels: names, synonyms. Two columns, label and text (tab, or comma in .csv), or SKOS (.ttl, .rdf). "
+    "How they are used: --set label_text_points=auto.",
 )
 @within_option
 @rare_option(

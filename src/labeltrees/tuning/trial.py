@@ -15,6 +15,7 @@ from sklearn.base import clone
 from labeltrees._files import write_json
 from labeltrees._matrices import Float64s
 from labeltrees._settings import check_settings
+from labeltrees.data.encoders import TextEncoder
 from labeltrees.data.tfidf import PRESETS, TfidfVectorizer, preset_vectorizer
 from labeltrees.labels.embedding import pifa
 from labeltrees.labels.frequency import cover_frequencies, label_frequencies
@@ -24,6 +25,8 @@ from labeltrees.metrics.table import measure_lists
 from labeltrees.models.common.settings import seed_of
 from labeltrees.models.linear.features import unit_rows
 from labeltrees.models.linear.items import sharing_items
+from labeltrees.models.linear.label_texts import add_words
+from labeltrees.models.linear.settings import label_text_use
 from labeltrees.models.load import load
 from labeltrees.profiling import Clock, single_call_microseconds
 from labeltrees.tasks import Outcome, Results, Shared
@@ -75,6 +78,23 @@ def with_features(
         replace(part, points=own, vectorizer=vectorizer, feature_names=None)
         for part, own in zip((train, *others), made, strict=True)
     ]
+
+
+def with_label_words(train: TuningData, validation: TuningData) -> tuple[TuningData, TuningData]:
+    """Return the data with the features that `fit` adds for words that only texts of labels without points have.
+
+    `fit` knows the texts of points, and trials only their features, so the trials get these features here.
+    """
+    is_made = isinstance(train.vectorizer, TfidfVectorizer) and train.texts is not None and not train.is_text
+    if train.label_texts is None or not is_made or validation.texts is None:
+        return train, validation
+    encoder = TextEncoder(train.vectorizer)
+    grown, X = add_words(encoder, train.points, train.Y, train.texts.tolist(), train.label_texts)
+    if grown is encoder:
+        return train, validation
+    own = {"vectorizer": grown.vectorizer, "feature_names": None}
+    queries = grown.transform(validation.texts.tolist())
+    return replace(train, points=X, **own), replace(validation, points=queries, **own)
 
 
 # Training and measuring.
@@ -244,7 +264,10 @@ class TrialInputs:
                 del self._samples[other]
             rows = np.random.default_rng(self.seed).permutation(self.train.n_points)[:size]
             train = self.train if size >= self.train.n_points else self.train.take(np.sort(rows))
-            self._samples[key] = Sample(*with_features(features, stem, self.n_jobs, train, self.validation))
+            train, validation = with_features(features, stem, self.n_jobs, train, self.validation)
+            if label_text_use(self.estimator.get_params(deep=False).get("label_texts", "none")).points != "none":
+                train, validation = with_label_words(train, validation)
+            self._samples[key] = Sample(train, validation)
         return self._samples[key]
 
 

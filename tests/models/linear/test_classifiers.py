@@ -112,4 +112,4 @@ def test_only_the_largest_weights_of_long_rows_are_kept():
     model = lt.LabelTreeClassifier(C=1.0).fit(X, Y)
     settings = LinearSettings(prune_below=0)
     known = KnownPoints(sp.csr_array(X), Y, None, None, model, settings, 0)
-    assert np.diff(train_classifiers(known, 1.0).rows.indptr).max() == 32 + 2 * X.nnz // 300
+    assert np.diff(train_classifiers(known, 1.0).rows.indptr).max() == 32 + 4 * X.nnz // 300

@@ -27,7 +27,7 @@ def labels_of_vocabulary(labels: Any, relations: LabelRelations | None) -> Any:
     if not isinstance(labels, str) or not labels.startswith(SET_MARK):
         return labels
     if relations is None:
-        message = f"{labels}: the model was fitted without a SKOS vocabulary, which would name sets of labels"
+        message = f"{labels}: without a SKOS vocabulary there are no named sets; give one as label texts for training"
         raise InputError(message)
     return relations.labels_of(labels.removeprefix(SET_MARK))
 

@@ -15,7 +15,8 @@ from labeltrees._validation import check_n_jobs, refuse, refuse_masked
 from labeltrees.data.columns import as_texts, check_no_missing, column_list, is_table, kind_of_contexts, refuse_table
 from labeltrees.data.encoders import Encoder, ItemEncoder, TextEncoder, UnionEncoder
 from labeltrees.data.texts import default_vectorizer
-from labeltrees.data.tfidf import PRESETS, TfidfVectorizer, are_tokens, preset_vectorizer
+from labeltrees.data.tfidf import PRESETS, TfidfVectorizer, preset_vectorizer
+from labeltrees.data.tfidf_learning import are_tokens
 from labeltrees.errors import InputError, InputTypeError, Parameter
 from labeltrees.search.queries import is_sound
 

@@ -12,7 +12,8 @@ from labeltrees._matrices import Float64s
 from labeltrees.data.encoders import Encoder, ItemEncoder, TextEncoder
 from labeltrees.data.label_sets import LabelSets
 from labeltrees.data.label_texts import LabelTexts, read_label_texts
-from labeltrees.data.tfidf import TfidfVectorizer, with_words_of
+from labeltrees.data.tfidf import TfidfVectorizer
+from labeltrees.data.tfidf_learning import with_words_of
 from labeltrees.labels.embedding import pifa
 from labeltrees.models.linear.features import unit_rows
 from labeltrees.search.evidence_arrays import strongest_entries

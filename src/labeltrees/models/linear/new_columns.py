@@ -19,7 +19,7 @@ from labeltrees._names import decode_names, encode_names
 from labeltrees.data.columns import as_texts
 from labeltrees.data.dataset import Dataset
 from labeltrees.data.encoders import ColumnEncoder, Encoder, ItemEncoder, TextEncoder, UnionEncoder
-from labeltrees.data.tfidf import are_tokens, learn_part
+from labeltrees.data.tfidf_learning import are_tokens, learn_part
 from labeltrees.data.tfidf_parameters import TfidfParameters, union_parts
 from labeltrees.data.tfidf_state import LABEL_WORDS, TfidfState, UnionState
 from labeltrees.errors import InputError

@@ -18,7 +18,7 @@ from labeltrees.data.dataset import Dataset, check_groups
 from labeltrees.data.encoders import Encoder, ItemEncoder, TextEncoder
 from labeltrees.data.label_sets import check_unicode, read_training_labels
 from labeltrees.data.parts.parts_dataset import PartsDataset
-from labeltrees.data.tfidf import are_tokens
+from labeltrees.data.tfidf_learning import are_tokens
 from labeltrees.errors import InputError, Parameter, Phrase
 from labeltrees.labels.trend import trend_of_blocks, trend_weights
 from labeltrees.models.common.error_costs import point_costs

@@ -132,7 +132,12 @@ _TEXT_POINTS = ("auto", "missing", "all", "none")
 class LabelTextUse:
     """How the texts of labels are used: the parameter `label_texts` of `LabelTreeClassifier` explains the fields."""
 
-    points: str = choice("auto", _TEXT_POINTS, "Which labels get their texts as extra training points.")
+    points: str = choice(
+        "auto",
+        _TEXT_POINTS,
+        "auto finds labels without points by words of their texts; missing, all: texts of these labels, or of all, are "
+        "extra training points.",
+    )
     weight: float = setting(1.0, number(0, 1e6, low_open=True), "Weight of the text of a label as a point.")
     embedding: float = setting(
         0.5, number(0, 1e6), "Weight of the texts of a label in its embedding when the tree is built."
