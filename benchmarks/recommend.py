@@ -1,10 +1,11 @@
 """Recommendations: our model by default and chosen against EASE, implicit, PECOS and simple recommenders.
 
-    python -m benchmarks.recommend [--tasks basket next new commits] [--seeds 3] [--budget 120] [--jobs 1]
+    python -m benchmarks.recommend [--tasks basket cold next new commits] [--seeds 3] [--budget 120] [--jobs 1]
         [--commits 150000] [--without ALS PECOS] [--page]
 
-Tasks: "basket": one hidden item of an invoice of the online shop (a random tenth of the invoices). "next": the items of
-a customer's next invoice, tested on those since 2011-11-15. "new": the same for new customers (a random tenth).
+Tasks: "basket": one hidden item of an invoice of the online shop (a random tenth of the invoices). "cold": the same for
+new items: a tenth of the items, of which training has one invoice each. "next": the items of a customer's next invoice,
+tested on those since 2011-11-15. "new": the same for new customers (a random tenth).
 "commits": the files of a commit of `git-commits`, from the words of its subject and the last 50 files of its author,
 tested on the newest 5 % of the last `--commits` commits (0: all 1.4 million).
 
@@ -52,12 +53,14 @@ HISTORY = 50  # files of an author
 MAX_TESTED = 10_000  # test points
 TASKS = {
     "basket": "Hidden item of a basket",
+    "cold": "Hidden item that is new",
     "next": "Next invoice, by time",
     "new": "Next invoice of new customers",
     "commits": "Files of a commit, by time",
 }
 METRICS = ("hit", "recall", "ndcg")
-DEFAULT, CHOSEN = "label tree, default", "label tree, chosen"
+DEFAULT, CHOSEN, WITHOUT_WORDS = "label tree, default", "label tree, chosen", "label tree, without words"
+COLD_SHARE, COLD_BASKETS = 0.1, 30  # of the items in at least this many invoices
 Settings = dict[str, Any]
 Matrix = Any
 
@@ -105,8 +108,14 @@ def make_task(name: str, options: argparse.Namespace) -> Task:
     if name == "commits":
         return commits(options.commits)
     log = str(data_folder("online-retail") / "events.csv.xz")
-    if name == "basket":
-        columns = lt.Columns(context="InvoiceNo", item="StockCode", weight="Quantity", time="InvoiceDate")
+    if name in ("basket", "cold"):
+        columns = lt.Columns(
+            context="InvoiceNo",
+            item="StockCode",
+            weight="Quantity",
+            time="InvoiceDate",
+            item_name="Description" if name == "cold" else None,
+        )
         prepared = lt.prepare_logs(
             read_articles(log), columns, features="basket", hide=1, test_share=0.1, min_engagement=0
         )
@@ -117,7 +126,60 @@ def make_task(name: str, options: argparse.Namespace) -> Task:
     assert train.feature_names is not None
     label = {item: number for number, item in enumerate(train.label_names.tolist())}
     items = np.array([label.get(item, -1) for item in train.feature_names.tolist()])
-    return Task(name, train, test, items, excludes_seen=name == "basket")
+    if name == "cold":
+        train, test = with_new_items(train, test, items)
+    return Task(name, train, test, items, excludes_seen=name in ("basket", "cold"))
+
+
+def with_new_items(train: lt.Dataset, test: lt.Dataset, items: NDArray[np.int64]) -> tuple[lt.Dataset, lt.Dataset]:
+    """Return training points where some items are left out of all baskets but one, and test points that ask for them.
+
+    A test basket gives one point per new item: this item is hidden, the others are visible.
+    """
+    groups, is_item = train.groups, np.flatnonzero(items >= 0)
+    assert groups is not None
+    to_label = sparse.csr_array((np.ones(len(is_item)), (is_item, items[is_item])), shape=(len(items), train.n_labels))
+    whole = sparse.coo_array((train.X != 0) @ to_label + train.Y)
+    first = np.full(train.n_labels, np.iinfo(np.int64).max)
+    np.minimum.at(first, whole.col, groups[whole.row])
+    pairs = np.unique(np.stack([whole.col, groups[whole.row]]), axis=1)
+    frequent = np.flatnonzero(np.bincount(pairs[0], minlength=train.n_labels) >= COLD_BASKETS)
+    is_new = np.zeros(train.n_labels, bool)
+    is_new[np.random.default_rng(0).permutation(frequent)[: int(COLD_SHARE * len(frequent))]] = True
+
+    def left(matrix: Matrix, labels: NDArray[np.int64]) -> Matrix:
+        entries = sparse.coo_array(matrix)
+        label = labels[entries.col]
+        kept = (label < 0) | ~is_new[label] | (groups[entries.row] == first[label])
+        places = entries.row[kept], entries.col[kept]
+        return sparse.csr_array((entries.data[kept], places), shape=matrix.shape)
+
+    X, Y = left(train.X, items), left(train.Y, np.arange(train.n_labels))
+    names = {"label_names": train.label_names, "feature_names": train.feature_names, "encoder": train.encoder}
+    own = {"groups": groups, "sample_weight": train.sample_weight, "label_texts": train.label_texts, **names}
+    kept = np.flatnonzero((np.diff(X.indptr) > 0) & (np.diff(Y.indptr) > 0))
+    fewer = lt.Dataset(X, Y, **own)[kept]
+    # The baskets of test points, without the item that is hidden in the new point.
+    feature_of = np.full(train.n_labels, -1)
+    feature_of[items[is_item]] = is_item
+    X_rows, hidden = [], []
+    for row in range(test.n_points):
+        labels = test.Y.indices[test.Y.indptr[row] : test.Y.indptr[row + 1]]
+        given = test.X[[row]].tolil()
+        given[0, feature_of[labels[feature_of[labels] >= 0]]] = np.log(2)
+        basket = given.tocsr()
+        in_basket = items[basket.indices]
+        for label in in_basket[(in_basket >= 0) & is_new[in_basket]].tolist():
+            if basket.nnz > 1:
+                point = basket.copy()
+                point.data[point.indices == feature_of[label]] = 0
+                point.eliminate_zeros()
+                X_rows.append(point)
+                hidden.append(label)
+    n = len(hidden)
+    Y = sparse.csr_array((np.ones(n, np.float32), (np.arange(n), hidden)), shape=(n, train.n_labels))
+    asked = lt.Dataset(sparse.csr_array(sparse.vstack(X_rows, format="csr"), dtype=np.float32), Y, **names)
+    return fewer, asked[np.sort(np.random.default_rng(0).permutation(n)[:MAX_TESTED])]
 
 
 def commits(n_commits: int) -> Task:
@@ -215,18 +277,18 @@ def child_time() -> float:
 
 
 class Ours(Contestant):
-    """The label tree, by default or as `choose` finds it."""
+    """The label tree, with some parameters or as `choose` finds it."""
 
     has_seed = True
 
-    def __init__(self, name: str, chosen: bool) -> None:
-        super().__init__(name)
+    def __init__(self, name: str, chosen: bool = False, **parameters: Any) -> None:
+        super().__init__(name, [parameters])
         self.chosen = chosen
 
     def tune(self, task: Task, budget: float, jobs: int) -> tuple[Settings, str]:
-        """Return the parameters that `choose` finds; none for the default."""
+        """Return the parameters that `choose` finds, or those given."""
         if not self.chosen:
-            return {}, ""
+            return self.grid[0], ""
         inner = task.validation()
         estimator = lt.LabelTreeClassifier(n_jobs=jobs)
         choice = lt.choose(
@@ -344,9 +406,13 @@ def contestants(task: str) -> Iterator[Contestant]:
     """Yield the contestants of a task, the quick ones first."""
     month = np.timedelta64(30, "D")
     yield Simple("popularity of the last 30 days", lambda train: lt.baselines.recent_popularity(train, period=month))
-    if task != "basket":
+    if task not in ("basket", "cold"):
         yield Simple("own most bought", lt.baselines.own_most_frequent)
-    yield Ours(DEFAULT, chosen=False)
+    yield Ours(DEFAULT)
+    if task == "cold":
+        yield Ours(WITHOUT_WORDS, label_texts="none")
+        yield Simple("EASE", lt.baselines.ease)
+        return
     if task != "commits":  # 779K items would need 5 TB
         yield Simple("EASE", lt.baselines.ease, product(ridge=[100.0, 30.0, 300.0, 10.0, 1000.0]))
     rows = {"basket": ["all"], "commits": ["purchase", "all"]}.get(task, ["all", "purchase"])

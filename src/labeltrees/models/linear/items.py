@@ -197,9 +197,8 @@ def show_more(X: Any, Y: Any, items: Int64s, seed: int) -> tuple[Any, Any]:
     feature_of[items[items >= 0]] = np.flatnonzero(items >= 0)
     column = feature_of[hidden.col]
     is_item = column >= 0
-    if np.isin(
-        hidden.row[is_item].astype(np.int64) * d + column[is_item], own.row.astype(np.int64) * d + own.col
-    ).any():
+    entries, wanted = own.row.astype(np.int64) * d + own.col, hidden.row.astype(np.int64) * d + column
+    if np.isin(wanted[is_item], entries).any():
         return X, Y
     order = np.lexsort((np.random.default_rng(seed).random(hidden.nnz), hidden.row))
     is_last = np.diff(hidden.row[order], append=-1) != 0  # of its point: this label stays hidden
