@@ -251,8 +251,10 @@ class LabelTreeClassifier(
 
         With `replay`, a classifier with new positives, or whose negatives grew by more than a tenth, is trained further
         from its old weights, on new points and a sample of old ones; new classifiers, and those whose positives have
-        doubled, are trained on all points of their node. All others keep their bytes. Without `replay`, old
-        classifiers keep their weights, and new ones have the classifiers of their siblings as negatives.
+        doubled, are trained on all points of their node. All others keep their bytes. Once several updates have added
+        more than a fifth of the points, all classifiers are trained on all points, in a new tree unless it was given.
+        Without `replay`, old classifiers keep their weights, and new ones have the classifiers of their siblings as
+        negatives.
 
         New words and items get new columns. `agreement` must be calibrated again; with `exact`, probabilities too.
         Evidence is learned again; without `replay` it is dropped, except that of label names.
