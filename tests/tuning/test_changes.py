@@ -59,3 +59,12 @@ def test_a_large_loss_is_never_explained_by_noise():
     found = effects([((CHANGES[0],), 1.0), ((CHANGES[1],), 1.0)], [-0.3, -0.1], covariance=covariance)
     assert found.gain((CHANGES[1],)).mean < -0.05
     assert found.gain((CHANGES[0],)).mean < -0.25
+
+
+@pytest.mark.parametrize(("error", "gains"), [(0.015, False), (0.001, True)])
+def test_the_best_of_many_changes_must_gain_more_than_luck_explains(error, gains):
+    changes = [Change("loss and C", {"C": float(cost)}, width=0.5) for cost in range(1, 11)]
+    measured = [0.02, *np.resize([0.003, -0.003], 9)]  # the first is the best of ten, by 1.3 or by 20 standard errors
+    found = Effects(changes, [((own,), 1.0) for own in changes], np.array(measured), error**2 * np.eye(10), 0.5)
+    gain = found.gain((changes[0],))
+    assert (gain.mean > gain.error) == (gain.mean > 0.015) == gains

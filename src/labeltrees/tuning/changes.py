@@ -20,7 +20,7 @@ from labeltrees.models.linear.settings import Solver, solver_of
 from labeltrees.tuning.budget import AND, OWN
 from labeltrees.tuning.candidates import AS_GIVEN, FEATURES, STEM, Parameters, words_of
 from labeltrees.tuning.data import TuningData
-from labeltrees.tuning.limits import Limits
+from labeltrees.tuning.limits import Limits, luck_of
 from labeltrees.tuning.trial import kinds_of_features
 
 # Values of C by loss, besides the estimator's own. Higher values take long, and are worse on noisy data.
@@ -215,10 +215,13 @@ class Effects:
         n = len(changes)
         self._pair = {pair: 2 * n + place for place, pair in enumerate(itertools.combinations(range(n), 2))}
         width = scale * np.array([change.width for change in changes]) / 50
-        for (candidate, _), gain in zip(trials, gains, strict=True):
-            if len(candidate) == 1:  # a large difference must not be explained by the noise that trials share
+        # A large difference must not be explained by the noise that trials share. With few points, the noise of one of
+        # many trials is a large difference, too.
+        noise = max(1.0, luck_of(len(trials))) ** 2 * np.diag(covariance) if len(trials) else 0.0
+        for (candidate, _), gain in zip(trials, np.sqrt(np.maximum(np.square(gains) - noise, 0.0)), strict=True):
+            if len(candidate) == 1:
                 place = self._place[candidate[0].name]
-                width[place] = max(width[place], abs(gain))
+                width[place] = max(width[place], gain)
         others = scale * np.repeat([_SLOPE, _TOGETHER], [n, len(self._pair)])
         prior = np.square(np.concatenate([width, others]))
         self._mean = np.zeros(len(prior))

@@ -53,6 +53,17 @@ def paired_difference(values: Float64s, reference: Float64s, confidence: float =
     return PairedDifference(mean, mean - half, mean + half)
 
 
+def luck_of(n_tried: int) -> float:
+    """Return how many standard errors the best of `n_tried` equal models gains by luck.
+
+    Examples
+    --------
+    >>> [round(luck_of(n), 1) for n in (1, 2, 9, 20)]
+    [0.0, 0.6, 1.5, 1.9]
+    """
+    return float(norm.ppf((n_tried - 0.375) / (n_tried + 0.25)))  # expected maximum of n normal variables (Blom)
+
+
 def is_beyond_luck(values: Float64s, reference: Float64s, n_tried: int) -> bool:
     """Whether the mean of `values` (n,) is above that of `reference` (n,) by more than luck explains.
 
@@ -68,9 +79,8 @@ def is_beyond_luck(values: Float64s, reference: Float64s, n_tried: int) -> bool:
     differences = values - reference
     if len(differences) < 2 or not differences.any():
         return False
-    luck = float(norm.ppf((n_tried - 0.375) / (n_tried + 0.25)))  # expected maximum of n normal variables (Blom)
     error = float(np.std(differences, ddof=1)) / math.sqrt(len(differences))
-    return float(differences.mean()) > max(1.0, luck) * error
+    return float(differences.mean()) > max(1.0, luck_of(n_tried)) * error
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from labeltrees.metrics.table import metric_title, values_of_points
 from labeltrees.tuning.budget import AND, OWN
 from labeltrees.tuning.candidates import Parameters, plain
 from labeltrees.tuning.changes import Candidate, Change, Effects, name_of
-from labeltrees.tuning.limits import Limits, PairedDifference, Verdict, paired_difference
+from labeltrees.tuning.limits import Limits, PairedDifference, Verdict, luck_of, paired_difference
 from labeltrees.tuning.study import Study, Trial
 from labeltrees.tuning.trial import CAREFUL, QUICK, USUAL, Timing
 
@@ -316,7 +316,8 @@ class Search:
         words = [f"+ {change.name}" for change in added] + [f"- {change.name}" for change in removed]
         gain = paired_difference(self.values(trial), self.values(before), _SAME)
         likely = self.effects().gain(candidate, self._best)
-        caution = _EXPECTED_CAUTION if all(own.prior > 0 for own in added) else _CAUTION
+        is_expected = all(own.prior > 0 for own in added)
+        caution = _EXPECTED_CAUTION if is_expected else max(_CAUTION, luck_of(len(self._candidates) - 1))
         stays, reason = gain.mean > 0 and likely.mean > caution * likely.error, ""
         if self.limits.has_latency and not self._is_fast(trial):
             stays, reason = False, "latency"
