@@ -112,7 +112,18 @@ def test_an_unknown_label_is_refused_with_near_names(run, model_folder):
 def test_a_label_outside_the_tree_is_refused(run, model_folder):
     result = run("inspect", model_folder, "--label", "name-39")
     assert result.exit_code == 2
-    assert "label 39 is not in the tree" in result.stderr
+    assert "label 'name-39' has no training points and no place in the tree: no search returns it" in result.stderr
+
+
+def test_a_label_that_only_its_texts_find_is_refused_in_these_words(run, tmp_path):
+    texts = [f"{word} sauce number{number}" for number in range(200) for word in ("tomato", "basil", "onion")]
+    labels = [["tomato"], ["basil"], ["onion"]] * 200
+    model = lt.LabelTreeClassifier(n_jobs=1).fit(texts, labels, label_texts={"pepper": "red pepper sauce"})
+    model.save(tmp_path / "model")
+    result = run("inspect", tmp_path / "model", "--label", "pepper")
+    assert result.exit_code == 2
+    assert "label 'pepper' has no training points" in result.stderr
+    assert "only words of its texts find it" in result.stderr
 
 
 def damage(folder, name, place):

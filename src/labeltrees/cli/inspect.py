@@ -213,6 +213,14 @@ class LabelInspector:
     def inspect(self, label_or_id: str, n_features: int) -> dict[str, Any]:
         """Return the path of a label in each tree, with the `n_features` strongest features of each step."""
         label = find_label(self._trees[0], label_or_id)
+        if label in self._trees[0].unplaced_labels:
+            evidence = getattr(self.model.searcher_, "evidence", None)
+            by_words = evidence is not None and "names" in evidence.weights
+            found_by = "only words of its texts find it" if by_words else "no search returns it"
+            message = (
+                f"label {TreeViewer(self._trees[0]).name(label)!r} has no training points and no place in the tree: "
+            )
+            raise InputError(message + found_by)
         pairs = zip(self._trees, self._stores, strict=True)
         trees = [self._path(tree, store, label, n_features) for tree, store in pairs]
         return {
