@@ -51,6 +51,20 @@ def test_a_version_beside_the_old_one_shares_files(folder):
     assert not previous_of(folder).exists()
 
 
+def test_a_link_names_the_same_model(folder):
+    link, version = folder.with_name("current"), version_of(folder)
+    link.symlink_to(folder)
+    first, second = lt.load(folder).retire(["apple"]), lt.load(folder).retire(["pear"])
+    publish(first.save, folder, link, version)  # the same folder, so the version before is kept
+    with pytest.raises(InputError, match="changed by another update"):
+        publish(second.save, link, folder, version)
+    assert previous_of(link) == previous_of(folder)
+    assert (retired(link), retired(previous_of(link))) == (["apple"], [])
+    go_back(link)
+    assert link.is_symlink()
+    assert (retired(folder), retired(previous_of(folder))) == ([], ["apple"])
+
+
 def test_of_two_updates_one_wins(folder):
     version = version_of(folder)
     first, second = lt.load(folder).retire(["apple"]), lt.load(folder).retire(["pear"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from typing import Any
 
@@ -163,7 +164,7 @@ def _publish(
     publish(model.save, model_folder, target, version)
     first = f"{target}: {plural(len(model.classes_), 'label')}, {len(facts['retired']):,} of them retired"
     last = []
-    if target == model_folder:
+    if os.path.realpath(target) == os.path.realpath(model_folder):
         last = [
             f"The previous version is in {previous_of(target).name}; to restore it: labeltrees update {target} --back"
         ]

@@ -25,8 +25,8 @@ PREVIOUS = ".previous"
 
 
 def previous_of(folder: str | os.PathLike[str]) -> Path:
-    """Return the folder of the previous version."""
-    path = Path(os.path.abspath(folder))
+    """Return the folder of the previous version; if `folder` is a link, it is beside the folder that this names."""
+    path = Path(os.path.realpath(folder))
     return path.with_name(path.name + PREVIOUS)
 
 
@@ -59,7 +59,7 @@ def publish(
         `version_of` the source when it was loaded. Used only if `target` is `source`. If another update has
         published a version since then, `InputError` is raised and nothing is written.
     """
-    source, target = Path(os.path.abspath(source)), Path(os.path.abspath(target))
+    source, target = Path(os.path.realpath(source)), Path(os.path.realpath(target))  # one lock for all names
     if source != target:
         check_target(target)
         with sharing_with(source):
@@ -76,7 +76,7 @@ def publish(
 
 def go_back(folder: str | os.PathLike[str]) -> None:
     """Exchange a model with its previous version; doing it twice changes nothing."""
-    target, previous = Path(os.path.abspath(folder)), previous_of(folder)
+    target, previous = Path(os.path.realpath(folder)), previous_of(folder)
     if version_of(previous) is None:
         message = f"{target} has no previous version: {previous} is not a saved model"
         raise InputError(message)
