@@ -8,7 +8,7 @@ import pytest
 import labeltrees as lt
 from labeltrees import _progress
 from labeltrees._progress import showing, watch, watch_part
-from labeltrees.data import files, tfidf
+from labeltrees.data import files, tfidf_learning
 from labeltrees.data.files import read_lines
 from labeltrees.errors import InputError
 
@@ -99,7 +99,7 @@ def test_reading_a_file_and_vectorizing_report_progress(monkeypatch, tmp_path):
     path = tmp_path / "texts.txt"
     path.write_text("\n".join(texts))
     monkeypatch.setattr(files, "watch_part", recorded)
-    monkeypatch.setattr(tfidf, "watch_part", recorded)
+    monkeypatch.setattr(tfidf_learning, "watch_part", recorded)
     assert read_lines(path) == texts
     assert lt.TfidfVectorizer().fit_transform(texts).shape == (200_000, 12)
     (reading, positions), *others = seen.items()
