@@ -10,7 +10,7 @@ from statistics import NormalDist
 from typing import Any
 
 from benchmarks.paper import records
-from benchmarks.paper.curves import LEVEL, Collected, Curve, Interval, at_equal_depth, interval
+from benchmarks.paper.curves import LEVEL, MIN_SEEDS, Collected, Curve, Interval, at_equal_depth, interval
 from benchmarks.paper.datasets import load_set
 from benchmarks.paper.records import READING, Record
 from benchmarks.shared_data import data_folder, read_records
@@ -21,7 +21,6 @@ HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
 PRECISION_MARGIN = 0.5  # points of precision that are too few to matter
 DEPTH_MARGIN = 10.0  # percent: "by at least 10 %" is the smallest fall of the depth that the paper reports
 DEPTH3_MARGIN = 5.0  # percent of depth@3 between two variants that are too few to matter
-MIN_SEEDS = 3  # with fewer, the interval says too little about the spread between seeds
 SERVED = 50.0  # percent of the points that 1 % of the labels serve in the paper's figure 1
 
 

@@ -14,6 +14,7 @@ from benchmarks.paper.train import key_of
 
 REPLICATES = 2000
 LEVEL = 0.95
+MIN_SEEDS = 3  # with fewer, the interval says too little about the spread between seeds
 PRECISIONS = {"p1": ("hits1", 1), "p3": ("hits3", 3), "p5": ("hits5", 5)}
 DEPTHS = ("depth1", "depth3")
 
@@ -191,15 +192,16 @@ def _complete(name: str, by_run: dict[Run, Record], needs: list[tuple[str, str]]
 def largest_block(complete: dict[int, set[float]]) -> tuple[list[float], list[int]]:
     """Return tradeoffs and seeds such that every seed has every tradeoff, and as many runs as possible are used.
 
-    A reproduction that was interrupted has some seeds with fewer tradeoffs. Tradeoff 0 must be there: it is the
-    baseline.
+    A reproduction that was interrupted has some seeds with fewer tradeoffs. Enough seeds for a verdict come before
+    more runs. Tradeoff 0 must be there: it is the baseline.
     """
-    best: tuple[list[float], list[int]] = ([], [])
+    best, best_rank = ([], []), (0, 0, 0)
     for wanted in complete.values():
         if 0.0 in wanted and len(wanted) > 1:
             seeds = sorted(seed for seed, found in complete.items() if wanted <= found)
-            if (len(seeds) * len(wanted), len(seeds)) > (len(best[0]) * len(best[1]), len(best[1])):
-                best = sorted(wanted), seeds
+            rank = min(len(seeds), MIN_SEEDS), len(seeds) * len(wanted), len(seeds)
+            if rank > best_rank:
+                best, best_rank = (sorted(wanted), seeds), rank
     return best
 
 

@@ -15,7 +15,6 @@ from benchmarks.paper.claims import (
     COMPARISONS,
     DEPTH3_MARGIN,
     DEPTH_MARGIN,
-    MIN_SEEDS,
     PRECISION_MARGIN,
     SERVED,
     Finding,
@@ -27,7 +26,7 @@ from benchmarks.paper.claims import (
     small_tradeoff_claim,
     text_claim,
 )
-from benchmarks.paper.curves import Collected, Interval, collect
+from benchmarks.paper.curves import MIN_SEEDS, Collected, Interval, collect
 from benchmarks.paper.datasets import DEFAULT_SETS, LARGE, SPLIT_BY_SEED, is_log, is_per_node, parse_name
 from benchmarks.paper.figures import available, draw_all
 from benchmarks.paper.records import READING, TEST, Record
