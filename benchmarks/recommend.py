@@ -12,7 +12,7 @@ of a commit of `git-commits`, from the words of its subject and the last 50 file
 Every contestant is tuned for nDCG@5 on held-out training points, with the same processor time (`--budget` seconds):
 ours by `lt.choose`, the others setting by setting. Then each is trained on all training points with several seeds.
 Items of a basket are never returned for it, by any contestant. Records go to build/recommend, and a second run
-continues with them; `--page` only writes results/recommend.md from them.
+continues with them; `--page` only writes the tables of results/recommend.md from them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ import itertools
 import json
 import lzma
 import os
-import platform
 import sys
 import tempfile
 import time
@@ -510,47 +509,49 @@ def interval(values: NDArray[np.float64]) -> tuple[float, float, float]:
 
 
 def write_page() -> None:
-    """Write the page from the records; later records replace earlier ones."""
-    lines = [__doc__.split("\n")[0].replace("Recommendations:", "# Recommendations:"), ""]
-    lines += [
-        "`python -m benchmarks.recommend`. Percent, mean over seeds, with 95 % intervals of resampled test points,",
-        "also of the paired difference. Training is processor time; the times of calls depend on how busy the",
-        f"machine was ({platform.machine()}, {os.cpu_count()} cores).",
-        "",
-    ]
+    """Replace the tables of the tasks that have records; the rest of the page is written by hand."""
+    page = PAGE.read_text()
     for task, title in TASKS.items():
-        own = {(r["contestant"], r["seed"]): r for r in records() if r["task"] == task}
-        if not own:
-            continue
-        sizes = next(iter(own.values()))["sizes"]
-        lines += [f"## {title}", ""]
-        lines += ["{train:,} training points, {test:,} test points, {labels:,} items.".format(**sizes), ""]
-        of = {name: [r for (other, _), r in own.items() if other == name] for name, _ in own}
-        reference_name = "chosen" if CHOSEN in of else "default"
-        head = "contestant | seeds | hit@5 | recall@5 | nDCG@5 | " + reference_name + " minus this"
-        head += " | p50 us | p99 us | training s | MB"
-        lines += [f"| {head} |", "|" + " --- |" * len(head.split(" | "))]
-        mean = {
-            name: {metric: np.mean([r[metric] for r in found], axis=0) for metric in METRICS}
-            for name, found in of.items()
-        }
-        reference = mean.get(CHOSEN, mean.get(DEFAULT))
-        for name in sorted(of, key=lambda name: -mean[name]["ndcg"].mean()):
-            found, values = of[name], mean[name]
-            cells = ["{:.1f} ({:.1f} to {:.1f})".format(*interval(values[m])) for m in METRICS]
-            gap = ""
-            if reference is not None and reference is not values:
-                gap = "{:+.2f} ({:+.2f} to {:+.2f})".format(*interval(reference["ndcg"] - values["ndcg"]))
-            cost = {f: float(np.median([r[f] for r in found])) for f in ("p50", "p99", "processor", "bytes")}
-            times = f"{cost['p50']:,.0f} | {cost['p99']:,.0f} | {cost['processor']:,.1f} | {cost['bytes'] / 1e6:,.1f}"
-            lines.append(f"| {name} | {len(found)} | {' | '.join(cells)} | {gap} | {times} |")
-        lines += ["", "Settings:", ""]
-        for name, found in of.items():
-            last = found[-1]
-            chosen = ", ".join(f"{key}={value}" for key, value in last["settings"].items()) or "defaults"
-            lines.append(f"- {name}: {chosen}" + (f" ({last['how']}, {last['budget']:g} s)" if last["how"] else ""))
-        lines.append("")
-    PAGE.write_text("\n".join(lines))
+        own = [record for record in records() if record["task"] == task]
+        if own:
+            page = with_section(page, f"## {title}\n", "\n".join(section(own)))
+    PAGE.write_text(page)
+
+
+def with_section(page: str, heading: str, text: str) -> str:
+    """Return the page with the text below the heading, instead of what was there up to the next heading."""
+    before, _, old = page.partition(heading)
+    _, next_heading, after = old.partition("\n## ")
+    return f"{before.rstrip()}\n\n{heading}\n{text}\n{next_heading}{after}"
+
+
+def section(own: list[dict[str, Any]]) -> list[str]:
+    """Return the table and the settings of one task; later records replace earlier ones."""
+    newest = {(record["contestant"], record["seed"]): record for record in own}.values()
+    of = {
+        name: [r for r in newest if r["contestant"] == name] for name in dict.fromkeys(r["contestant"] for r in newest)
+    }
+    lines = ["{train:,} training points, {test:,} test points, {labels:,} items.".format(**own[-1]["sizes"]), ""]
+    reference_name = "chosen" if CHOSEN in of else "default"
+    head = f"contestant | seeds | hit@5 | recall@5 | nDCG@5 | {reference_name} minus this | p50 us | p99 us | training s | MB"
+    lines += [f"| {head} |", "|" + " --- |" * len(head.split(" | "))]
+    mean = {name: {m: np.mean([r[m] for r in found], axis=0) for m in METRICS} for name, found in of.items()}
+    reference = mean.get(CHOSEN, mean.get(DEFAULT))
+    for name in sorted(of, key=lambda name: -mean[name]["ndcg"].mean()):
+        found, values = of[name], mean[name]
+        cells = ["{:.1f} ({:.1f} to {:.1f})".format(*interval(values[m])) for m in METRICS]
+        gap = ""
+        if reference is not None and reference is not values:
+            gap = "{:+.2f} ({:+.2f} to {:+.2f})".format(*interval(reference["ndcg"] - values["ndcg"]))
+        cost = {f: float(np.median([r[f] for r in found])) for f in ("p50", "p99", "processor", "bytes")}
+        times = f"{cost['p50']:,.0f} | {cost['p99']:,.0f} | {cost['processor']:,.1f} | {cost['bytes'] / 1e6:,.1f}"
+        lines.append(f"| {name} | {len(found)} | {' | '.join(cells)} | {gap} | {times} |")
+    lines += ["", "Settings:", ""]
+    for name, found in of.items():
+        last = found[-1]
+        chosen = ", ".join(f"{key}={value}" for key, value in last["settings"].items()) or "defaults"
+        lines.append(f"- {name}: {chosen}" + (f" ({last['how']}, {last['budget']:g} s)" if last["how"] else ""))
+    return lines
 
 
 def main() -> None:

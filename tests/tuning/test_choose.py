@@ -327,6 +327,18 @@ def test_the_time_on_all_points_is_not_guessed_from_the_smallest_sample_alone(da
     assert choice.steps[0]["n_points"] == 640
 
 
+def test_a_choice_ends_with_a_timed_model_if_there_is_no_time_after_the_samples(data, monkeypatch):
+    monkeypatch.setattr(search_module, "MIN_POINTS_IN_A_HURRY", 60)
+    record = TimeBudget.record
+    monkeypatch.setattr(TimeBudget, "record", lambda own, name, n, _: record(own, name, n, 1 + n))
+    monkeypatch.setattr(
+        TimeBudget, "has_time", lambda own, name, n, until=1.0, best="": until == search_module._SCREEN_UNTIL
+    )
+    choice = lt.choose(data, tune=["loss", "C"], time_budget=100)
+    assert {"model_bytes", "top5_p50_us"} <= set(choice.record)
+    assert "It costs" in choice.explanation
+
+
 def test_one_validation_point_is_enough(data):
     choice = lt.choose(data[:5], time_budget=20, tune=["C", "n_trees"], estimator=PLAIN)
     assert "each measured on 1 point held out" in choice.explanation

@@ -96,6 +96,7 @@ class Search:
     n_points_of_trees: list[tuple[int, int]] = field(default_factory=list)  # candidates and points of each round
     _alive: list[Change] = field(default_factory=list)  # changes that may gain
     _best: Candidate = ()
+    _has_steps: bool = False  # the best so far is the result of steps; before, it is what changes alone let expect
     _candidates: dict[str, Candidate] = field(default_factory=lambda: {OWN: ()})  # those that were tried, by name
     _slow: list[Change] = field(default_factory=list)  # changes that are too slow for the limit of latency
     _trials: dict[tuple[str, int], Trial] = field(default_factory=dict)
@@ -107,7 +108,7 @@ class Search:
         """The best candidate so far in words, None before the first trial."""
         if self.trees is not None:
             return self.trees.choose()
-        if self.steps or not self.tried:
+        if self._has_steps or not self.tried:
             return name_of(self._best) if self.tried else None
         effects = self.effects()
         gains = {name: effects.gain(own).mean for name, own in self._candidates.items()}
@@ -129,7 +130,8 @@ class Search:
         name = self.best_name
         if name is None:
             return None
-        return self._trials[name, max(size for own, size in self._trials if own == name)]
+        sizes = [key for key in self._trials if key[0] == name]
+        return self._trials[max(sizes, key=lambda key: (key in self._timed, key))]
 
     @property
     def finalists(self) -> dict[str, Trial]:
@@ -255,10 +257,12 @@ class Search:
         size = self._size_of_steps()
         self._run([()], size, timing=self._timing)
         effects = self.effects()
-        known = [self._candidates[name] for name, own in self._timed if own == size and name in self._candidates]
+        known = [self._candidates[name] for name, own in self._trials if own == size and name in self._candidates]
         first = max(known, key=lambda candidate: effects.gain(candidate).mean)
         if first:
+            self._run([first], size, timing=self._timing)  # a change alone on a sample has no times yet
             self._add_step(first, size)
+        self._has_steps = True
         for _ in range(_MAX_STEPS) if self.study.budget.seconds is None else itertools.count():
             candidate = self._next(size, _COMBINE_UNTIL if with_trees else 1.0)
             if candidate is None:
