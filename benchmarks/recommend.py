@@ -533,7 +533,8 @@ def section(own: list[dict[str, Any]]) -> list[str]:
     }
     lines = ["{train:,} training points, {test:,} test points, {labels:,} items.".format(**own[-1]["sizes"]), ""]
     reference_name = "chosen" if CHOSEN in of else "default"
-    head = f"contestant | seeds | hit@5 | recall@5 | nDCG@5 | {reference_name} minus this | p50 us | p99 us | training s | MB"
+    head = f"contestant | seeds | hit@5 | recall@5 | nDCG@5 | {reference_name} minus this"
+    head += " | p50 us | p99 us | training s | MB"
     lines += [f"| {head} |", "|" + " --- |" * len(head.split(" | "))]
     mean = {name: {m: np.mean([r[m] for r in found], axis=0) for m in METRICS} for name, found in of.items()}
     reference = mean.get(CHOSEN, mean.get(DEFAULT))

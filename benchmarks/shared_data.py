@@ -6,7 +6,6 @@ the repository). It holds `train.txt.xz` and `test.txt.xz` in the XMC format, or
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import json
 import lzma
@@ -17,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.decomposition import TruncatedSVD
 from sklearn.preprocessing import normalize
 
@@ -49,8 +49,8 @@ def load(name: str) -> tuple[lt.Dataset, lt.Dataset]:
         return lt.Dataset(normalize(train.X), train.Y), lt.Dataset(normalize(test.X), test.Y)
     paths = folder / "train.jsonl.xz", folder / "test.jsonl.xz"
     source = [*(path.stat().st_size for path in paths), repr(VECTORIZER)]
-    # A copy: reading fits it to the texts.
-    return cached_pair(name, source, lambda: inputs.load(folder, copy.deepcopy(VECTORIZER)))
+    # A copy that is not fitted: reading fits it to the texts.
+    return cached_pair(name, source, lambda: inputs.load(folder, clone(VECTORIZER)))
 
 
 def cached_pair(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from sklearn.base import clone
 
 import labeltrees as lt
 from benchmarks.builds import inputs
@@ -75,7 +76,7 @@ def load_data(name: str) -> Data:
 
 def load_texts(name: str) -> tuple[lt.Dataset, list[str]]:
     """Return the training points of a set with their texts, and the texts of the test points of `load_data`."""
-    train, test = inputs.load(data_folder(name), VECTORIZER)
+    train, test = inputs.load(data_folder(name), clone(VECTORIZER))
     kept = np.flatnonzero(np.diff(test.Y.indptr) > 0)
     return train, [str(test.texts[row]) for row in kept]
 
