@@ -16,6 +16,7 @@ from labeltrees.cli.command import Command
 from labeltrees.cli.data_options import data_options
 from labeltrees.cli.options import data_argument, json_option, seed_option
 from labeltrees.cli.output import Cell, Column, console, make_table, plural, print_json, step, with_margin
+from labeltrees.cli.search_options import RuleOptions, rule_options
 from labeltrees.cli.tuning_options import list_of, read_part, read_validation
 from labeltrees.data.files import read_lines
 from labeltrees.data.read_data import DataOptions
@@ -26,11 +27,13 @@ from labeltrees.report.tables import asked_metric, model_on_same_points
 from labeltrees.tuning.baseline_table import MAX_POINTS, measure_baselines
 from labeltrees.tuning.data import AT_RANDOM, as_tuning_data, check_pair, split_data
 from labeltrees.tuning.result import SweepResult
+from labeltrees.tuning.rules import Rules
 
 _EPILOG = """\b
 Examples:
   labeltrees baselines debian
   labeltrees baselines questions.csv --text title --labels tags
+  labeltrees baselines shop/ --exclude-seen
   labeltrees baselines shop/ --times shop/train.times.txt --json
 """
 
@@ -59,6 +62,7 @@ Examples:
     help="Measure on at most this many points, chosen at random; 0 for all.",
 )
 @data_options()
+@rule_options
 @seed_option
 @json_option
 @click.pass_obj
@@ -71,13 +75,15 @@ def baselines(
     max_points: int,
     random_state: int,
     as_json: bool,
+    rules: RuleOptions,
     reading: DataOptions,
 ) -> None:
     """Measure simple recommenders on DATA, as a baseline for a model.
 
     DATA is a folder with a train and a test file (texts with labels, or XMC format), the word debian for the bundled
     data, or one file. A fifth of one file is held out at random to measure on, unless --validation names other data or
-    --test-share another share. A model that does not beat these baselines is not worth its training.
+    --test-share another share. A model that does not beat these baselines is not worth its training. To compare with
+    labeltrees evaluate under rules, such as --exclude-seen, give the same rules.
     """
     sizes = tuple(sorted({check_integer("ks", k, 1, 10_000) for k in ks}))
     check_integer("max_points", max_points, 0)
@@ -88,8 +94,9 @@ def baselines(
     other = read_validation(data, validation, train, reading, show_progress)
     parts = split_data(points, other, LabelTreeClassifier(), random_state)
     check_pair(parts.train, parts.validation)
+    served = Rules.of(rules.for_training(train, diversity=None), LabelTreeClassifier(), points)
     with step("Measuring", show_progress):
-        table = measure_baselines(parts.train, parts.validation, sizes, random_state, max_points or None)
+        table = measure_baselines(parts.train, parts.validation, sizes, random_state, max_points or None, served)
     if as_json:
         facts = {
             "n_train": parts.train.n_points,
@@ -97,14 +104,15 @@ def baselines(
             "held_out": bool(parts.held_out),
             "k": sizes,
         }
-        print_json({"data": data, **facts, "baselines": table.records})
+        print_json({"data": data, **facts, "rules": rules.described(), "baselines": table.records})
         return
     out = console()
     measured = plural(len(table.rows), "point")
     if len(table.rows) < parts.validation.n_points:
         measured = f"{len(table.rows):,} of {parts.validation.n_points:,} points"
     learnt = plural(parts.train.n_points, "point")
-    out.print(f"{data}: learnt from {learnt}, measured on {measured}\n")
+    under = f" with the rules: {served.words}" if served.words else ""
+    out.print(f"{data}: learnt from {learnt}, measured on {measured}{under}\n")
     print_comparison(out, table.records, sizes, table.notes)
     if parts.train.times is None:
         out.print("recent popularity: not measured, because the points have no times (--times FILE)")
