@@ -85,10 +85,11 @@ def test_weighted_points_and_times(run, weighted_file, tmp_path, monkeypatch):
 def test_rules_are_those_of_evaluate(run, data_folder):
     train, test = (lt.read_xmc(data_folder / name) for name in ("train.txt.xz", "test.txt"))
     best = lt.baselines.popularity(train).rank(test.X, 6)[0]
-    found = json.loads(run("baselines", data_folder, "--exclude", best[0, 0], "-k", "5", "--json").stdout)
-    assert found["rules"] == {"exclude": [str(best[0, 0])]}
+    options = ("--exclude", f"name-{best[0, 0]}")
+    found = json.loads(run("baselines", data_folder, *options, "--json").stdout)
+    assert found["rules"] == {"exclude": [options[1]]}
     assert found["baselines"][0]["p5"] == lt.metrics.precision_at_k(test.Y, best[:, 1:], 5)
-    assert "with the rules: exclude (1)" in run("baselines", data_folder, "--exclude", best[0, 0]).stdout
+    assert "with the rules: exclude (1)" in run("baselines", data_folder, *options).stdout
 
 
 def test_points_can_be_limited(run, data_folder):
